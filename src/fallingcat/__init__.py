@@ -1,0 +1,25 @@
+"""Falling Cat: geometric dynamics of robots with nothing to hold on to.
+
+>>> import fallingcat as fc
+>>> robot = fc.load("cat")
+>>> M = robot.mass_matrix(robot.neutral())
+"""
+
+from fallingcat.errors import FallingCatError as FallingCatError
+from fallingcat.errors import FrameError as FrameError
+from fallingcat.errors import InputError as InputError
+from fallingcat.errors import ModelError as ModelError
+from fallingcat.errors import TraceError as TraceError
+from fallingcat.model.builder import Builder as Builder
+from fallingcat.model.description import Description as Description
+from fallingcat.model.doctor import diagnose as diagnose
+from fallingcat.model.findings import Finding as Finding
+from fallingcat.model.sources import bundled_robots as robots
+from fallingcat.robot import Robot as Robot
+from fallingcat.robot import load as load
+
+__version__ = "0.1.0"
+__all__ = [
+    "Builder", "Description", "FallingCatError", "Finding", "FrameError", "InputError", "ModelError", "Robot", "TraceError",
+    "diagnose", "load", "robots",
+]  # fmt: skip

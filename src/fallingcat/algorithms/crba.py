@@ -1,0 +1,37 @@
+"""Mass matrix: the composite-rigid-body algorithm (Featherstone 2008, Table 6.2)."""
+
+from __future__ import annotations
+
+from fallingcat.algorithms.joint_dynamics import add_armature
+from fallingcat.algorithms.kinematics import PerBody, Vector, joint_kinematics
+from fallingcat.model.model import WORLD, Model
+from fallingcat.scalar import Scalar
+from fallingcat.spatial import Inertia, Transform
+
+
+def composite_inertias(model: Model, X: PerBody[Transform]) -> PerBody[Inertia]:
+    """Ic[i]: the inertia of body i and all that it carries, frozen, in body-i coordinates."""
+    Ic = {i: body.inertia for i, body in enumerate(model.bodies)}
+    for i, p in model.tip_to_base():
+        if p != WORLD:
+            Ic[p] = Ic[p] + X[i].T @ Ic[i]
+    return Ic
+
+
+def mass_matrix(model: Model, q: Vector) -> list[list[Scalar]]:
+    """M(q), with kinetic energy nu^T M nu / 2."""
+    X, S = joint_kinematics(model, q)
+    Ic = composite_inertias(model, X)
+    blocks: dict[tuple[int, int], list[list[Scalar]]] = {}
+    for i, _ in model.tip_to_base():
+        F = [Ic[i] @ s for s in S[i].columns]
+        child = i
+        for j in model.path(i):
+            if j != i:
+                F = [X[child].T @ f for f in F]
+            block = [[s @ f for f in F] for s in S[j].columns]
+            blocks[j, i] = block
+            if j != i:
+                blocks[i, j] = [list(row) for row in zip(*block, strict=True)]
+            child = j
+    return add_armature(model, model.gather_blocks(blocks))

@@ -1,0 +1,58 @@
+"""Small symmetric positive-definite systems over any scalar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fallingcat.scalar import Scalar
+
+Matrix = Sequence[Sequence[Scalar]]
+
+
+def factor(A: Matrix) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """A = L D L^T without square roots: (L, 1/D), L with a unit diagonal that is not stored."""
+    n = len(A)
+    L: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    Dinv: list[Scalar] = []
+    LD: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    for j in range(n):
+        d = A[j][j]
+        for k in range(j):
+            d = d - LD[j][k] * L[j][k]
+        Dinv.append(1.0 / d)
+        for i in range(j + 1, n):
+            x = A[i][j]
+            for k in range(j):
+                x = x - LD[i][k] * L[j][k]
+            LD[i][j] = x
+            L[i][j] = x * Dinv[j]
+    return L, Dinv
+
+
+def substitute(L: Matrix, Dinv: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
+    """Solve L D L^T x = b."""
+    n = len(b)
+    x = list(b)
+    for i in range(n):
+        for k in range(i):
+            x[i] = x[i] - L[i][k] * x[k]
+    x = [a * d for a, d in zip(x, Dinv, strict=True)]
+    for i in reversed(range(n)):
+        for k in range(i + 1, n):
+            x[i] = x[i] - L[k][i] * x[k]
+    return x
+
+
+def solve_symmetric(A: Matrix, b: Sequence[Scalar]) -> list[Scalar]:
+    """x with A x = b."""
+    return substitute(*factor(A), b)
+
+
+def inverse_symmetric(A: Matrix) -> list[list[Scalar]]:
+    """The inverse, symmetric by construction."""
+    n = len(A)
+    if n == 1:
+        return [[1.0 / A[0][0]]]
+    L, Dinv = factor(A)
+    columns = [substitute(L, Dinv, [1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
+    return [[columns[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]

@@ -1,0 +1,25 @@
+"""Energies (paper 000, Sec. 3; Featherstone 2008, eq. 2.67)."""
+
+from __future__ import annotations
+
+from fallingcat.algorithms.kinematics import Vector, center_of_mass, joint_kinematics, velocities
+from fallingcat.model.model import Model
+from fallingcat.scalar import Scalar
+from fallingcat.spatial.vec3 import dot, vec
+
+
+def kinetic_energy(model: Model, q: Vector, nu: Vector) -> Scalar:
+    """nu^T M nu / 2, rotors included."""
+    X, S = joint_kinematics(model, q)
+    v, _ = velocities(model, X, S, nu)
+    twice: Scalar = 0.0
+    for i, body in enumerate(model.bodies):
+        twice = twice + v[i] @ (body.inertia @ v[i])
+        for x in model.speeds(i, nu):
+            twice = twice + body.armature * x * x
+    return 0.5 * twice
+
+
+def potential_energy(model: Model, q: Vector) -> Scalar:
+    """-m g . c: zero with the centre of mass at the height of the origin."""
+    return -model.mass * dot(model.gravity, vec(center_of_mass(model, q)))

@@ -1,0 +1,43 @@
+"""What happens inside the joints: damping, smoothed Coulomb friction, reflected rotor inertia.
+
+The numbers are zero, and all of this folds away, unless the robot was loaded with joint_dynamics=True.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fallingcat import scalar
+from fallingcat.model.model import Model
+from fallingcat.scalar import Scalar
+
+FRICTION_SPEED = 1e-2
+"""Coulomb friction is friction * x / sqrt(x^2 + FRICTION_SPEED^2): smooth, and 0.7 of it at this speed (rad/s, m/s)."""
+
+
+def passive_torques(model: Model, nu: Sequence[Scalar]) -> list[Scalar]:
+    """Torques the joints themselves oppose to the velocity nu."""
+    parts: dict[int, list[Scalar]] = {}
+    for i, _ in model.base_to_tip():
+        body = model.bodies[i]
+        parts[i] = [body.damping * x for x in model.speeds(i, nu)]
+        if body.friction != 0.0:
+            speeds = model.speeds(i, nu)
+            smooth = [x / scalar.sqrt(x * x + FRICTION_SPEED * FRICTION_SPEED) for x in speeds]
+            parts[i] = [p + body.friction * x for p, x in zip(parts[i], smooth, strict=True)]
+    return model.gather(parts)
+
+
+def joint_torques(model: Model, tau: list[Scalar], nu: Sequence[Scalar], dnu: Sequence[Scalar]) -> list[Scalar]:
+    """tau plus what the joints themselves need: passive torques and armature times acceleration."""
+    passive = passive_torques(model, nu)
+    rotors = model.gather({i: [body.armature * x for x in model.speeds(i, dnu)] for i, body in enumerate(model.bodies)})
+    return [t + p + r for t, p, r in zip(tau, passive, rotors, strict=True)]
+
+
+def add_armature(model: Model, M: list[list[Scalar]]) -> list[list[Scalar]]:
+    """M plus the reflected rotor inertias on its diagonal."""
+    for i, body in enumerate(model.bodies):
+        for k in model.dofs(i):
+            M[k][k] = M[k][k] + body.armature * body.multiplier * body.multiplier
+    return M

@@ -1,0 +1,141 @@
+"""From what a user passes to rows of numbers: conversion, broadcasting, checks, and the errors they raise.
+
+Shared by the eager runner and the compiled kernels, so that both accept the same things and refuse
+them with the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fallingcat.errors import InputError
+from fallingcat.task import Input, Task
+
+Array = NDArray[np.float64]
+
+QUATERNION_TOLERANCE = 1e-2
+"""How far from one the length of a quaternion may be; within it, it is normalised."""
+
+CHUNK = 4096
+"""Rows converted at a time when an argument needs a copy; bounds the memory beyond inputs and outputs."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Checked arguments: arrays of float64 or convertible, with their common batch axes."""
+
+    arrays: tuple[NDArray[Any], ...]
+    shape: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def direct(self) -> list[Array] | None:
+        """The arguments as 2-d float64 arrays without a copy (one row when broadcast), or None."""
+        rows = []
+        for a in self.arrays:
+            whole = a.shape[:-1] == self.shape
+            if a.dtype != np.float64 or not (whole or a.ndim == 1 or a.size == a.shape[-1]):
+                return None
+            if a.shape[-1] and not a.flags.c_contiguous:
+                return None
+            rows.append(a.reshape((self.count if whole else 1), a.shape[-1]))
+        return rows
+
+    def chunks(self) -> Iterator[tuple[slice, list[Array]]]:
+        """The arguments row by row in pieces of contiguous float64."""
+        for start in range(0, self.count, CHUNK):
+            stop = min(start + CHUNK, self.count)
+            index = np.unravel_index(np.arange(start, stop), self.shape) if self.shape else ()
+            pieces = []
+            for a in self.arrays:
+                spread = np.broadcast_to(a, (*self.shape, a.shape[-1]))
+                piece = spread[index] if self.shape else spread[np.newaxis]
+                pieces.append(np.ascontiguousarray(piece, dtype=np.float64))
+            yield slice(start, stop), pieces
+
+
+def prepare(task: Task, values: Sequence[Any]) -> Batch:
+    """Check and broadcast the arguments of a task."""
+    if len(values) != len(task.inputs):
+        names = ", ".join(i.name for i in task.inputs)
+        raise InputError(f"{task.name}: wrong number of arguments", expected=f"{len(task.inputs)} ({names})", got=str(len(values)))
+    arrays = tuple(_array(task.name, i, v) for i, v in zip(task.inputs, values, strict=True))
+    try:
+        shape = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
+    except ValueError:
+        shapes = ", ".join(f"{i.name} {a.shape}" for i, a in zip(task.inputs, arrays, strict=True))
+        raise InputError(
+            f"{task.name}: batch axes do not fit together", expected="leading axes that broadcast", got=shapes,
+            hint="all axes but the last are batch axes",
+        ) from None  # fmt: skip
+    for i, a in zip(task.inputs, arrays, strict=True):
+        check_quaternions(task.name, i, a)
+    return Batch(arrays, shape)
+
+
+def _array(name: str, spec: Input, value: Any) -> NDArray[Any]:
+    expected = f"an array of real numbers with last axis {spec.size}"
+    try:
+        a = np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{name}: {spec.name} is not an array", expected=expected, got=f"{type(value).__name__}: {error}") from None
+    if a.dtype == object or a.dtype.kind not in "fiub":
+        hint = "complex numbers run through fallingcat.algorithms, not through arrays" if a.dtype.kind == "c" else ""
+        raise InputError(f"{name}: {spec.name} does not hold real numbers", expected=expected, got=_words(value, a), hint=hint)
+    if a.ndim == 0 or a.shape[-1] != spec.size:
+        hint = ""
+        if spec.quaternions and a.ndim and a.shape[-1] == spec.size - len(spec.quaternions):
+            hint = "q holds a quaternion (x y z w): one entry more than the velocity; see robot.neutral()"
+        raise InputError(f"{name}: {spec.name} has the wrong shape", expected=f"(..., {spec.size})", got=str(a.shape), hint=hint)
+    return a
+
+
+def _words(value: Any, a: NDArray[Any]) -> str:
+    return "None" if value is None else f"{type(value).__name__} of dtype {a.dtype}"
+
+
+def check_quaternions(name: str, spec: Input, a: NDArray[Any]) -> None:
+    """Refuse quaternions far from unit length; those that are not numbers pass, and make the result not a number."""
+    for at in spec.quaternions:
+        for start in range(0, max(1, a[..., 0].size), CHUNK * 8):
+            rows = a.reshape(-1, a.shape[-1])[start : start + CHUNK * 8] if a.flags.c_contiguous else a
+            with np.errstate(over="ignore", invalid="ignore"):
+                length = np.sqrt((rows[..., at : at + 4].astype(np.float64) ** 2).sum(axis=-1))
+                bad = np.abs(length - 1.0) > QUATERNION_TOLERANCE
+            if np.any(bad):
+                refuse_quaternion(name, spec, at, float(length[bad].flat[0]))
+            if not a.flags.c_contiguous:
+                break
+
+
+def refuse_quaternion(name: str, spec: Input, at: int, length: float) -> None:
+    raise InputError(
+        f"{name}: the quaternion {spec.name}[..., {at}:{at + 4}] is far from unit length",
+        expected="length 1", got=f"length {length:.6g}",
+        hint="order is x y z w; normalise it, or start from robot.neutral()",
+    )  # fmt: skip
+
+
+def check_out(task: Task, shape: tuple[int, ...], out: Any) -> tuple[Array, ...]:
+    """The arrays to write results into, checked; new ones when none were given."""
+    full = [(*shape, *o.shape) for o in task.outputs]
+    if out is None:
+        return tuple(np.empty(s) for s in full)
+    outs = (out,) if len(task.outputs) == 1 and not isinstance(out, tuple) else out
+    if not isinstance(outs, tuple) or len(outs) != len(full):
+        names = ", ".join(o.name for o in task.outputs)
+        raise InputError(f"{task.name}: out does not fit", expected=f"a tuple of {len(full)} arrays ({names})", got=type(out).__name__)
+    for o, a, s in zip(task.outputs, outs, full, strict=True):
+        if not isinstance(a, np.ndarray) or a.dtype != np.float64 or a.shape != s:
+            got = f"{a.dtype} {a.shape}" if isinstance(a, np.ndarray) else type(a).__name__
+            raise InputError(f"{task.name}: out for {o.name} does not fit", expected=f"a float64 array of shape {s}", got=got)
+        if not a.flags.writeable:
+            raise InputError(f"{task.name}: out for {o.name} is read-only", hint="pass an array that owns writable memory")
+    return outs

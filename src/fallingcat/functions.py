@@ -1,0 +1,102 @@
+"""The table of a robot's functions: inputs, outputs, and the algorithm behind each.
+
+`task(model, name, **options)` makes the task that the eager runner, the tracer and the compiler share.
+Options (a frame's name, a representation, the frames of external wrenches) are fixed per task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from fallingcat.algorithms import aba, configuration, crba, energy, kinematics, rnea
+from fallingcat.algorithms.kinematics import body_forces
+from fallingcat.model.model import Model
+from fallingcat.task import Input, Output, Task
+
+Size = str | int
+"""nq, nv, n, or a number."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """One row of the table."""
+
+    algorithm: Callable[..., Any]
+    """Takes the model, one vector per input, then the options by name."""
+    inputs: tuple[tuple[str, Size], ...]
+    outputs: tuple[tuple[str, tuple[Size, ...]], ...]
+    options: tuple[str, ...] = ()
+    """Names of the options the algorithm takes."""
+    wrenches: bool = False
+    """Does it take external wrenches?"""
+    results: type | None = None
+    """The named tuple of a function with several results."""
+
+
+Q = ("q", "nq")
+NU = ("nu", "nv")
+DNU = ("dnu", "nv")
+TAU = ("tau", "nv")
+FRAME = ("frame", "representation")
+
+FUNCTIONS: dict[str, Function] = {
+    # configurations
+    "integrate": Function(configuration.integrate, (Q, ("dx", "nv")), (("q", ("nq",)),)),
+    "difference": Function(configuration.difference, (("q0", "nq"), ("q1", "nq")), (("dx", ("nv",)),)),
+    # kinematics
+    "frame_pose": Function(kinematics.frame_pose, (Q,), (("pose", (4, 4)),), ("frame",)),
+    "frame_jacobian": Function(kinematics.frame_jacobian, (Q,), (("J", (6, "nv")),), FRAME),
+    "frame_jacobian_rate": Function(kinematics.frame_jacobian_rate, (Q, NU), (("J_rate", (6, "nv")),), FRAME),
+    "frame_velocity": Function(kinematics.frame_velocity, (Q, NU), (("v", (6,)),), FRAME),
+    "frame_acceleration": Function(kinematics.frame_acceleration, (Q, NU, DNU), (("a", (6,)),), FRAME),
+    "center_of_mass": Function(kinematics.center_of_mass, (Q,), (("c", (3,)),)),
+    "center_of_mass_jacobian": Function(kinematics.center_of_mass_jacobian, (Q,), (("J", (3, "nv")),)),
+    # dynamics
+    "inverse_dynamics": Function(rnea.inverse_dynamics, (Q, NU, DNU), (("tau", ("nv",)),), wrenches=True),
+    "forward_dynamics": Function(aba.forward_dynamics, (Q, NU, TAU), (("dnu", ("nv",)),), wrenches=True),
+    "mass_matrix": Function(crba.mass_matrix, (Q,), (("M", ("nv", "nv")),)),
+    "bias": Function(rnea.bias, (Q, NU), (("h", ("nv",)),)),
+    "gravity_torque": Function(rnea.gravity_torque, (Q,), (("g", ("nv",)),)),
+    "base_acceleration": Function(rnea.base_acceleration, (Q, NU, ("ddr", "n")), (("a", (6,)),)),
+    "kinetic_energy": Function(energy.kinetic_energy, (Q, NU), (("T", ()),)),
+    "potential_energy": Function(energy.potential_energy, (Q,), (("V", ()),)),
+}
+
+
+def task(model: Model, name: str, wrench_frames: tuple[str, ...] = (), **options: Any) -> Task:
+    """The task for one function of one robot with its options fixed."""
+    function = FUNCTIONS[name]
+    sizes = {"nq": model.nq, "nv": model.nv, "n": model.n}
+
+    def size(s: Size) -> int:
+        return sizes[s] if isinstance(s, str) else s
+
+    inputs = [Input(n, size(s), quaternions(model) if s == "nq" else ()) for n, s in function.inputs]
+    inputs += [Input(f"wrenches[{frame!r}]", 6) for frame in wrench_frames]
+    outputs = tuple(Output(n, tuple(size(s) for s in shape)) for n, shape in function.outputs)
+    for frame in wrench_frames:
+        model.frame(frame)
+    if "frame" in options:
+        model.frame(options["frame"])
+
+    def evaluate(*vectors: Any) -> Any:
+        own = vectors[: len(function.inputs)]
+        if wrench_frames:
+            wrenches = dict(zip(wrench_frames, vectors[len(own) :], strict=True))
+            return function.algorithm(model, *own, body_forces(model, wrenches), **options)
+        return function.algorithm(model, *own, **options)
+
+    key = repr((name, model, wrench_frames, sorted(options.items())))
+    return Task(name, tuple(inputs), outputs, evaluate, key, function.results)
+
+
+def quaternions(model: Model) -> tuple[int, ...]:
+    """Where unit quaternions start in q."""
+    at = []
+    for body in model.bodies:
+        start = body.joint.quaternion_at
+        if start is not None:
+            at.append(body.q_at + start)
+    return tuple(sorted(at))

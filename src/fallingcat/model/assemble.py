@@ -1,0 +1,351 @@
+"""From a description to a model: choose the base, weld what cannot move, number what can.
+
+Any link may be the base. The joints on the way from the file's root to the base are then seen from
+their other side; the order of the coordinates is that of the file, whatever the base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fallingcat.errors import InputError, ModelError
+from fallingcat.model import joints as J
+from fallingcat.model.description import Description, Inertial, Joint, Limits, Pose
+from fallingcat.model.model import WORLD, Body, FrameOf, Model
+from fallingcat.model.suggest import closest
+from fallingcat.spatial import Inertia
+
+Array = NDArray[np.float64]
+LockValue = float | Sequence[float]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A pose as arrays, for the arithmetic of this file."""
+
+    R: Array
+    p: Array
+
+    @staticmethod
+    def of(pose: Pose) -> Placed:
+        return Placed(np.array(pose.rotation), np.array(pose.position))
+
+    def __matmul__(self, other: Placed) -> Placed:
+        return Placed(self.R @ other.R, self.R @ other.p + self.p)
+
+    def inverse(self) -> Placed:
+        return Placed(self.R.T, -self.R.T @ self.p)
+
+    def pose(self) -> Pose:
+        R = _snap(self.R)
+        x, y, z = (float(x) + 0.0 for x in self.p)
+        return Pose(tuple(tuple(float(x) for x in row) for row in R), (x, y, z))  # type: ignore[arg-type]
+
+
+HERE = Placed(np.eye(3), np.zeros(3))
+
+
+def _snap(R: Array) -> Array:
+    """Entries that are 0 or 1 but for rounding become exactly that, so that they fold."""
+    R = np.where(np.abs(R) < 1e-15, 0.0, R)
+    return np.where(np.abs(np.abs(R) - 1.0) < 1e-15, np.sign(R), R)
+
+
+def _unit(axis: Sequence[float]) -> Array:
+    a = np.array(axis, dtype=float)
+    return np.array(a / np.linalg.norm(a))
+
+
+def _aligned(axis: Sequence[float]) -> tuple[int, float, Array]:
+    """(k, sign, A): the joint's frame turned by A has the axis along sign times coordinate axis k."""
+    a = _unit(axis)
+    k = int(np.argmax(np.abs(a)))
+    if abs(a[k]) > 1.0 - 1e-15:
+        return k, float(np.sign(a[k])), np.eye(3)
+    # The shortest rotation that takes z to the axis.
+    v = np.cross([0.0, 0.0, 1.0], a)
+    V = np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
+    if a[2] < -0.5:  # nearly opposite: go through x, where the formula is well conditioned
+        half = np.diag([1.0, -1.0, -1.0])
+        _, _, A = _aligned(half @ a)
+        return 2, 1.0, half @ A
+    return 2, 1.0, np.eye(3) + V + V @ V / (1.0 + a[2])
+
+
+def _revolute(joint: Joint) -> tuple[J.JointModel, Array]:
+    k, sign, A = _aligned(joint.axis)
+    return J.Revolute(k, sign), A
+
+
+def _prismatic(joint: Joint) -> tuple[J.JointModel, Array]:
+    k, sign, A = _aligned(joint.axis)
+    return J.Prismatic(k, sign), A
+
+
+def _helical(joint: Joint) -> tuple[J.JointModel, Array]:
+    k, sign, A = _aligned(joint.axis)
+    return J.Helical(k, sign, joint.pitch), A
+
+
+def _cylindrical(joint: Joint) -> tuple[J.JointModel, Array]:
+    k, sign, A = _aligned(joint.axis)
+    return J.Cylindrical(k, sign), A
+
+
+def _planar(joint: Joint) -> tuple[J.JointModel, Array]:
+    k, sign, A = _aligned(joint.axis)
+    if (k, sign) != (2, 1.0):  # the plane's normal must become z itself
+        e = np.array(J.unit(k, sign))
+        A = np.diag([1.0, -1.0, -1.0]) if k == 2 else np.column_stack([np.cross([0, 0, 1.0], e), [0, 0, 1.0], e])
+    return J.Planar(), A
+
+
+def _universal(joint: Joint) -> tuple[J.JointModel, Array]:
+    first, second = (tuple(float(x) for x in _unit(a)) for a in (joint.axis, joint.axis2))
+    return J.Universal(first, second), np.eye(3)  # type: ignore[arg-type]
+
+
+CANONICAL: dict[str, Callable[[Joint], tuple[J.JointModel, Array]]] = {
+    "revolute": _revolute,
+    "continuous": _revolute,
+    "prismatic": _prismatic,
+    "helical": _helical,
+    "cylindrical": _cylindrical,
+    "planar": _planar,
+    "universal": _universal,
+    "spherical": lambda joint: (J.Spherical(), np.eye(3)),
+    "floating": lambda joint: (J.FreeFlyer(), np.eye(3)),
+}
+"""Per type of the description: the joint model and the turn A of its frame that makes the axis a coordinate axis."""
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """Where a movable joint's coordinates live."""
+
+    q_at: int
+    nu_at: int
+    multiplier: float = 1.0
+    offset: float = 0.0
+    mimics: bool = False
+
+
+def assemble(
+    description: Description,
+    floating: bool = True,
+    base: str | None = None,
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    joints: Iterable[str] | None = None,
+    lock: Mapping[str, LockValue] | None = None,
+    joint_dynamics: bool = False,
+) -> Model:
+    """The model of a description that the doctor found no errors in."""
+    choice = _Choice(description, joints, lock or {})
+    root = _base_link(description, base)
+    coordinates, nq, nv = choice.number(7 if floating else 0, 6 if floating else 0)
+
+    tree = _Tree(description, choice, coordinates, joint_dynamics)
+    if floating:
+        first = tree.add_body(root, "floating base", J.FreeFlyer(), WORLD, HERE, Coordinate(0, 0), None)
+        tree.grow(root, first, HERE)
+    else:
+        tree.grow(root, WORLD, HERE)
+    bodies = tree.bodies()
+    _refuse_weightless_base(description.name, bodies, root, floating)
+
+    links = tuple(link.name for link in description.links)
+    frames = {name: tree.frames[name] for name in links}
+    for joint in description.joints:
+        frames.setdefault(joint.name, tree.frames[joint.child])
+    gx, gy, gz = _gravity(gravity)
+    return Model(
+        description.name, bodies, tuple(frames.items()), links, tuple(choice.movable), root, floating, (gx, gy, gz), nq, nv
+    )
+
+
+def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
+    g = np.asarray(gravity, dtype=float)
+    if g.shape != (3,) or not np.all(np.isfinite(g)):
+        raise InputError("gravity does not fit", expected="three finite numbers", got=repr(gravity), hint="for instance (0, 0, -9.81)")
+    return float(g[0]), float(g[1]), float(g[2])
+
+
+def _base_link(description: Description, base: str | None) -> str:
+    if base is None:
+        children = {joint.child for joint in description.joints}
+        return next(link.name for link in description.links if link.name not in children)
+    names = [link.name for link in description.links]
+    if base not in names:
+        raise InputError(f"no link {base!r} to be the base", hint=closest(base, names))
+    return base
+
+
+def _refuse_weightless_base(name: str, bodies: Sequence[Body], root: str, floating: bool) -> None:
+    """A massless floating base with one neighbour can move without moving any mass."""
+    if not floating or bodies[0].inertia.mass > 0.0:
+        return
+    if len(bodies) == 1:
+        raise ModelError(f"robot {name!r} has no mass: a floating base needs some; load it with floating=False")
+    if sum(body.parent == 0 for body in bodies) < 2:
+        raise ModelError(
+            f"the floating base {root!r} of robot {name!r} has no mass, so its mass matrix is singular; "
+            f"choose another base, for instance base={bodies[1].name!r}, or load it with floating=False"
+        )
+
+
+class _Choice:
+    """Which joints move, in which order, and where the others are locked."""
+
+    def __init__(self, description: Description, joints: Iterable[str] | None, lock: Mapping[str, LockValue]) -> None:
+        self.by_name = {joint.name: joint for joint in description.joints}
+        self.master = {joint.name: self._follow(joint) for joint in description.joints if joint.mimic and joint.type != "fixed"}
+        free = [j.name for j in description.joints if j.type != "fixed" and j.name not in self.master]
+        self._check_names("lock", lock, free)
+        if joints is None:
+            self.movable = [name for name in free if name not in lock]
+        else:
+            self.movable = list(joints)
+            self._check_names("joints", self.movable, free)
+            twice = {name for name in self.movable if self.movable.count(name) > 1}
+            both = set(self.movable) & set(lock)
+            if twice or both:
+                what = f"joints named twice: {sorted(twice)}" if twice else f"joints both movable and locked: {sorted(both)}"
+                raise InputError(what, hint="name each joint once")
+        self.locked = {name: self._lock_value(name, lock.get(name)) for name in free if name not in self.movable}
+
+    def _follow(self, joint: Joint) -> tuple[str, float, float]:
+        """The joint at the end of a chain of mimics, with the multiplier and offset of the whole chain."""
+        multiplier, offset = 1.0, 0.0
+        while joint.mimic is not None:
+            multiplier, offset = multiplier * joint.mimic.multiplier, multiplier * joint.mimic.offset + offset
+            joint = self.by_name[joint.mimic.joint]
+        return joint.name, multiplier, offset
+
+    def _check_names(self, argument: str, names: Iterable[str], free: Sequence[str]) -> None:
+        for name in names:
+            if name in self.master:
+                raise InputError(f"{argument}: joint {name!r} follows {self.master[name][0]!r}", hint="name the joint it follows")
+            if name not in free:
+                raise InputError(f"{argument}: no movable joint {name!r}", hint=closest(name, free))
+
+    def _lock_value(self, name: str, value: LockValue | None) -> list[float]:
+        model, _ = CANONICAL[self.by_name[name].type](self.by_name[name])
+        if value is None:
+            return model.neutral()
+        q = np.atleast_1d(np.asarray(value, dtype=float))
+        if q.shape != (model.nq,) or not np.all(np.isfinite(q)):
+            raise InputError(f"lock[{name!r}] does not fit", expected=f"{model.nq} finite numbers", got=repr(value))
+        return [float(x) for x in q]
+
+    def lock_of(self, joint: Joint) -> list[float] | None:
+        """Coordinates of a joint that does not move, or None for one that does."""
+        if joint.name in self.master:
+            name, multiplier, offset = self.master[joint.name]
+            at = self.locked.get(name)
+            if self.by_name[name].type == "fixed":
+                at = [0.0]
+            return None if at is None else [multiplier * at[0] + offset]
+        return self.locked.get(joint.name)
+
+    def number(self, nq: int, nv: int) -> tuple[dict[str, Coordinate], int, int]:
+        """The place of every joint's coordinates, and the totals."""
+        places: dict[str, Coordinate] = {}
+        for name in self.movable:
+            model, _ = CANONICAL[self.by_name[name].type](self.by_name[name])
+            places[name] = Coordinate(nq, nv)
+            nq, nv = nq + model.nq, nv + model.nv
+        for name, (master, multiplier, offset) in self.master.items():
+            if master in places:
+                places[name] = Coordinate(places[master].q_at, places[master].nu_at, multiplier, offset, True)
+        return places, nq, nv
+
+
+class _Tree:
+    """Grows bodies from the base outwards, depth first."""
+
+    def __init__(self, description: Description, choice: _Choice, places: Mapping[str, Coordinate], joint_dynamics: bool) -> None:
+        self._links = {link.name: link for link in description.links}
+        self._choice = choice
+        self._places = places
+        self._joint_dynamics = joint_dynamics
+        self._edges: dict[str, list[tuple[Joint, str]]] = {name: [] for name in self._links}
+        for joint in description.joints:
+            self._edges[joint.parent].append((joint, joint.child))
+            self._edges[joint.child].append((joint, joint.parent))
+        self._bodies: list[Body] = []
+        self._inertias: list[Inertia] = []
+        self.frames: dict[str, FrameOf] = {}
+
+    def add_body(
+        self, link: str, name: str, joint: J.JointModel, parent: int, at: Placed, place: Coordinate, source: Joint | None
+    ) -> int:
+        index = len(self._bodies)
+        keep = self._joint_dynamics and source is not None
+        self._inertias.append(Inertia.zero(index))
+        self._bodies.append(
+            Body(
+                link, name, joint, parent, at.pose(), Inertia.zero(index),
+                place.q_at, place.nu_at, place.multiplier, place.offset, place.mimics,
+                limits=source.limits if source else Limits(),
+                damping=source.damping if keep and source else 0.0,
+                friction=source.friction if keep and source else 0.0,
+                armature=source.armature if keep and source else 0.0,
+            )
+        )  # fmt: skip
+        return index
+
+    def grow(self, root: str, body: int, at: Placed) -> None:
+        """Place a link in a body, and all that hangs on it; a stack, because chains can be long."""
+        todo: list[tuple[str, str | None, Callable[[], tuple[int, Placed]]]] = [(root, None, lambda: (body, at))]
+        while todo:
+            link, came_by, place = todo.pop()
+            index, pose = place()
+            self.frames[link] = FrameOf(index, pose.pose())
+            inertial = self._links[link].inertial
+            if inertial is not None and index != WORLD:
+                self._inertias[index] = self._inertias[index] + _inertia(inertial, pose, index)
+            for joint, other in reversed(self._edges[link]):
+                if joint.name != came_by:
+                    todo.append((other, joint.name, self._crossing(joint, other, index, pose)))
+
+    def _crossing(self, joint: Joint, other: str, body: int, at: Placed) -> Callable[[], tuple[int, Placed]]:
+        """What lies beyond a joint, made only when the walk gets there, so that bodies are numbered depth first."""
+        return lambda: self._cross(joint, other, body, at)
+
+    def _cross(self, joint: Joint, other: str, body: int, at: Placed) -> tuple[int, Placed]:
+        origin = Placed.of(joint.pose)
+        outwards = other == joint.child
+        if joint.type == "fixed":
+            return body, at @ (origin if outwards else origin.inverse())
+        model, A = CANONICAL[joint.type](joint)
+        turn = Placed(A, np.zeros(3))
+        stuck = self._choice.lock_of(joint)
+        if stuck is not None:
+            R = np.array(model.rotation(stuck, J.IDENTITY).matrix(), dtype=float).T
+            moved = origin @ turn @ Placed(R, np.array(model.offset(stuck), dtype=float)) @ turn.inverse()
+            return body, at @ (moved if outwards else moved.inverse())
+        place = self._places[joint.name]
+        if outwards:
+            index = self.add_body(other, joint.name, model, body, at @ origin @ turn, place, joint)
+            return index, turn.inverse()
+        index = self.add_body(other, joint.name, J.reverse(model), body, at @ turn, place, joint)
+        return index, (origin @ turn).inverse()
+
+    def bodies(self) -> tuple[Body, ...]:
+        fields = ({**body.__dict__, "inertia": inertia} for body, inertia in zip(self._bodies, self._inertias, strict=True))
+        return tuple(Body(**f) for f in fields)
+
+
+def _inertia(inertial: Inertial, link: Placed, body: int) -> Inertia:
+    """The inertia of a link in the coordinates of its body."""
+    frame = link @ Placed.of(inertial.pose)
+    xx, xy, xz, yy, yz, zz = inertial.inertia
+    I = frame.R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ frame.R.T
+    I = np.where(np.abs(I) < 1e-16 * max(1e-300, float(np.abs(I).max())), 0.0, I)
+    upper = tuple(float(I[i, j]) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
+    com = tuple(float(x) for x in frame.p)
+    return Inertia.from_com(inertial.mass, com, upper, body)  # type: ignore[arg-type]

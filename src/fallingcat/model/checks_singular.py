@@ -1,0 +1,120 @@
+"""Whether every joint has something to move.
+
+A joint that can turn or slide without moving any mass makes the mass matrix singular, and no
+force then has a definite acceleration. Links welded together by fixed joints count as one body,
+and joints that mimic each other count as one coordinate.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fallingcat.model.checks_tree import joint_label
+from fallingcat.model.description import Description, Joint, Vector
+from fallingcat.model.report import Report, listed
+from fallingcat.model.welds import Array, WeldedBody
+
+_EMPTY = 1e-14
+
+
+def check_moving_tips(description: Description, bodies: list[WeldedBody], report: Report) -> None:
+    """For a description without other errors: reports joints that move nothing."""
+    weightless = _weightless_branches(bodies)
+    idle = {body.entrance.name for body in bodies if body.entrance is not None and _moves_nothing(body, weightless)}
+    groups = _groups(description)
+    explained: set[str] = set()
+    # From the root outwards, so that a weightless branch is reported once, at its first joint.
+    for body in bodies:
+        joint = body.entrance
+        if joint is None:
+            continue
+        # A follower is judged together with its leader, since they are one coordinate.
+        together = groups.get(joint.name, [])
+        guilty = bool(together) and all(member.name in idle for member in together)
+        if guilty and joint.name not in explained:
+            armature = any(member.armature > 0 for member in together)
+            _report_idle(joint, body, joint.child in weightless, armature, report)
+        if joint.name in explained or (guilty and joint.child in weightless):
+            explained.update(leaving.name for leaving in body.exits)
+
+
+def _report_idle(joint: Joint, body: WeldedBody, weightless: bool, armature: bool, report: Report) -> None:
+    moved = listed([link.name for link in body.links])
+    if weightless:
+        what = f"the joint moves {moved}, without mass and inertia there or beyond"
+        hint = 'give the link an <inertial>, or make the joint type="fixed"'
+    else:
+        what = f"the joint moves {moved} without moving any mass: nothing resists a turn about its axis"
+        hint = "give the link an inertia about the axis"
+    if armature:
+        report.warning(
+            f"{what}; only its armature keeps the mass matrix from being singular",
+            hint=f"{hint}; otherwise load the robot with joint_dynamics=True",
+            element=joint_label(joint),
+            line=joint.line,
+        )
+    else:
+        report.error(f"{what}; the mass matrix would be singular", hint=hint, element=joint_label(joint), line=joint.line)
+
+
+def _weightless_branches(bodies: list[WeldedBody]) -> set[str]:
+    """The first links of bodies that neither have nor carry any mass or inertia."""
+    weightless: set[str] = set()
+    for body in reversed(bodies):
+        if not body.inertia.any() and all(joint.child in weightless for joint in body.exits):
+            weightless.add(body.links[0].name)
+    return weightless
+
+
+def _groups(description: Description) -> dict[str, list[Joint]]:
+    """For each joint that moves by itself, the joint and its followers, chains resolved."""
+    joints = {joint.name: joint for joint in description.joints}
+    groups: dict[str, list[Joint]] = {}
+    for joint in description.joints:
+        leader = joint
+        # A multiplier of zero breaks the chain: such a joint stands still whatever its leader does.
+        while leader.type != "fixed" and leader.mimic is not None and leader.mimic.multiplier != 0.0:
+            leader = joints[leader.mimic.joint]
+        if leader.type != "fixed" and leader.mimic is None:
+            groups.setdefault(leader.name, []).append(joint)
+    return groups
+
+
+def _moves_nothing(body: WeldedBody, weightless: set[str]) -> bool:
+    """Whether some motion of the body's joint alone has no kinetic energy, whatever the pose."""
+    if body.links[0].name in weightless:
+        return True
+    if body.exits or body.entrance is None or not np.isfinite(body.inertia).all():
+        # Masses further out may lie on the axis in one pose, but hardly in all of them.
+        return False
+    S = _motions(body.entrance)
+    return bool(np.linalg.eigvalsh(S.T @ body.inertia @ S)[0] <= _EMPTY * np.trace(body.inertia))
+
+
+def _motions(joint: Joint) -> Array:
+    """The joint's velocities at position zero as columns of (angular, linear)."""
+    turn = np.vstack([np.eye(3), np.zeros((3, 3))])
+    slide = np.vstack([np.zeros((3, 3)), np.eye(3)])
+    if joint.type == "spherical":
+        return turn
+    if joint.type == "floating":
+        return np.eye(6)
+    axis = _unit(joint.axis)
+    if joint.type == "prismatic":
+        return np.column_stack([slide @ axis])
+    if joint.type == "helical":
+        return np.column_stack([(turn + joint.pitch * slide) @ axis])
+    if joint.type == "cylindrical":
+        return np.column_stack([turn @ axis, slide @ axis])
+    if joint.type == "universal":
+        return np.column_stack([turn @ axis, turn @ _unit(joint.axis2)])
+    if joint.type == "planar":
+        across = np.linalg.svd(axis[None, :])[2][1:]
+        return np.column_stack([slide @ across[0], slide @ across[1], turn @ axis])
+    return np.column_stack([turn @ axis])
+
+
+def _unit(axis: Vector) -> Array:
+    return np.array(axis) / math.hypot(*axis)

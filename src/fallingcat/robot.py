@@ -1,0 +1,386 @@
+"""The robot a user holds: thin methods over the algorithms.
+
+Conventions: SI units; 6-vectors are (linear; angular); q = base position, base quaternion (x y z w), joint
+positions; nu = body-fixed base twist, joint velocities. Every function broadcasts over leading axes and
+takes `out=`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fallingcat import eager
+from fallingcat.algorithms import configuration
+from fallingcat.errors import InputError, ModelError
+from fallingcat.functions import task
+from fallingcat.model.assemble import LockValue, assemble
+from fallingcat.model.description import Description
+from fallingcat.model.doctor import examine
+from fallingcat.model.joints import Representation
+from fallingcat.model.model import Model
+from fallingcat.model.sources import Source, read
+from fallingcat.model.tree_text import tree_text
+
+Array = NDArray[np.float64]
+Wrenches = Mapping[str, ArrayLike]
+
+
+def load(
+    source: Source,
+    floating: bool = True,
+    base: str | None = None,
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    joints: Iterable[str] | None = None,
+    lock: Mapping[str, LockValue] | None = None,
+    joint_dynamics: bool = False,
+) -> Robot:
+    """Load a robot.
+
+    source: a URDF path, XML text, a `Builder`, a `Description`, or the name of a bundled robot (`fc.robots()`).
+    floating: does the base move freely, or is it welded to the world?
+    base: any link; the file's root when None. The order of the joints stays that of the file.
+    joints: the joints that stay movable, in this order; the rest are locked at `lock[name]` or 0.
+    lock: where joints are locked; without `joints`, these are locked and the others move.
+    joint_dynamics: add the joints' damping, friction and armature to the dynamics.
+
+    Raises `fc.ModelError` with every problem of a description that cannot be used.
+    """
+    description, findings = read(source)
+    errors = [f for f in findings if f.severity == "error"]
+    if description is not None and not errors:
+        errors = [f for f in examine(description) if f.severity == "error"]
+    if description is None or errors:
+        count = f"{len(errors)} error" + ("s" if len(errors) != 1 else "")
+        raise ModelError(f"cannot load this robot: {count}", errors)
+    options = {"gravity": gravity, "joints": None if joints is None else tuple(joints), "lock": lock}
+    return Robot(description, floating=floating, base=base, joint_dynamics=joint_dynamics, **options)  # type: ignore[arg-type]
+
+
+class Robot:
+    """A robot and everything that can be asked about its motion."""
+
+    def __init__(
+        self,
+        description: Description,
+        *,
+        floating: bool = True,
+        base: str | None = None,
+        gravity: Sequence[float] = (0.0, 0.0, -9.81),
+        joints: Iterable[str] | None = None,
+        lock: Mapping[str, LockValue] | None = None,
+        joint_dynamics: bool = False,
+    ) -> None:
+        self.description = description
+        self._options: dict[str, Any] = {
+            "floating": bool(floating), "gravity": gravity, "joints": joints, "lock": lock, "joint_dynamics": joint_dynamics,
+        }  # fmt: skip
+        self.model: Model = assemble(description, base=base, **self._options)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # What it is
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def nq(self) -> int:
+        """Length of a configuration q."""
+        return self.model.nq
+
+    @property
+    def nv(self) -> int:
+        """Length of a velocity nu: the degrees of freedom, base included."""
+        return self.model.nv
+
+    @property
+    def n(self) -> int:
+        """Degrees of freedom of the joints."""
+        return self.model.n
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Movable joints in the order of their coordinates. Mimic joints are not among them: they follow."""
+        return self.model.joint_names
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        return self.model.link_names
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Everything that can be named as a frame: links, and joints that are not named like a link."""
+        return tuple(name for name, _ in self.model.frames)
+
+    @property
+    def base(self) -> str:
+        """The link that floats, or that is welded to the world."""
+        return self.model.base
+
+    @property
+    def floating(self) -> bool:
+        return self.model.floating
+
+    @property
+    def mass(self) -> float:
+        """Of all that can move: a welded base does not count."""
+        return self.model.mass
+
+    @property
+    def gravity(self) -> Array:
+        return np.array(self.model.gravity)
+
+    @property
+    def actuation(self) -> Array:
+        """The nv x n matrix that takes joint torques to generalized forces."""
+        return np.eye(self.nv)[:, self.nv - self.n :]
+
+    @property
+    def position_limits(self) -> Array:
+        """(n, 2): lower and upper bound of every joint degree of freedom."""
+        return self._limits(lambda limits: (limits.lower, limits.upper))
+
+    @property
+    def velocity_limits(self) -> Array:
+        """(n,)"""
+        return self._limits(lambda limits: limits.velocity)
+
+    @property
+    def effort_limits(self) -> Array:
+        """(n,)"""
+        return self._limits(lambda limits: limits.effort)
+
+    def _limits(self, pick: Any) -> Array:
+        own = sorted((b for b in self.model.bodies if not b.mimics), key=lambda b: b.nu_at)
+        first = self.nv - self.n
+        rows = [pick(body.limits) for body in own if body.nu_at >= first for _ in range(body.joint.nv)]
+        return np.array(rows, dtype=float).reshape((self.n, *np.shape(pick(own[0].limits) if own else ())))
+
+    def with_base(self, link: str) -> Robot:
+        """The same robot with another link as its base; the order of the joints stays (paper 004)."""
+        return Robot(self.description, base=link, **self._options)
+
+    def __str__(self) -> str:
+        return tree_text(self.model, self.description)
+
+    def __repr__(self) -> str:
+        base = "floating" if self.floating else "fixed"
+        return f"<Robot {self.name!r}: {self.n} joint dof, {base} base {self.base!r}, {self.mass:.4g} kg>"
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (self.description, self.base, self._options)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Configurations
+
+    def neutral(self) -> Array:
+        """All joints at zero, base at the origin."""
+        return np.array(configuration.neutral(self.model))
+
+    def random_configuration(self, rng: np.random.Generator | int | None = None) -> Array:
+        """A random configuration: joints within their limits (within +-pi, +-1 m without), base within a metre, any orientation."""
+        rng = np.random.default_rng(rng)
+        q = self.neutral()
+        for body in self.model.bodies:
+            if body.mimics:
+                continue
+            for k in range(body.joint.nq):
+                lower, upper = max(body.limits.lower, -np.pi), min(body.limits.upper, np.pi)
+                if body.joint.nq > 1:
+                    lower, upper = -1.0, 1.0
+                q[body.q_at + k] = rng.uniform(lower, upper) if lower < upper else lower
+            start = body.joint.quaternion_at
+            if start is not None:
+                at = slice(body.q_at + start, body.q_at + start + 4)
+                q[at] = rng.normal(size=4)
+                q[at] /= np.linalg.norm(q[at])
+        return q
+
+    def random_velocity(self, rng: np.random.Generator | int | None = None) -> Array:
+        """A velocity with independent standard normal entries."""
+        return np.random.default_rng(rng).normal(size=self.nv)
+
+    def integrate(self, q: ArrayLike, dx: ArrayLike, *, out: Array | None = None) -> Array:
+        """The configuration reached from q with body-fixed velocity dx in one second: exp on each joint's group."""
+        return self._run("integrate", (q, dx), out)
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike, *, out: Array | None = None) -> Array:
+        """The shortest dx with integrate(q0, dx) = q1."""
+        return self._run("difference", (q0, q1), out)
+
+    def configuration(self, H: ArrayLike, s: ArrayLike) -> Array:
+        """q from the base pose H (..., 4, 4) and the joint coordinates s (paper 000, Sec. 2)."""
+        return configuration_from_pose(self.floating, H, s, self.nq)
+
+    def split(self, q: ArrayLike) -> tuple[Array, Array]:
+        """The base pose H (..., 4, 4) and the joint coordinates s of a configuration."""
+        return split_configuration(self.floating, q, self.nq)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Kinematics
+
+    def frame_pose(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
+        """The pose of a frame in the world, (..., 4, 4)."""
+        return self._run("frame_pose", (q,), out, frame=frame)
+
+    def frame_jacobian(
+        self, q: ArrayLike, frame: str, representation: Representation = "body", *, out: Array | None = None
+    ) -> Array:
+        """J with twist = J nu, (..., 6, nv). `representation` names both the twist and the base twist in nu (paper 004, eq. 10)."""
+        return self._run("frame_jacobian", (q,), out, frame=frame, representation=representation)
+
+    def frame_jacobian_rate(
+        self, q: ArrayLike, nu: ArrayLike, frame: str, representation: Representation = "body", *, out: Array | None = None
+    ) -> Array:
+        """The rate of `frame_jacobian` along nu, (..., 6, nv)."""
+        return self._run("frame_jacobian_rate", (q, nu), out, frame=frame, representation=representation)
+
+    def frame_velocity(
+        self, q: ArrayLike, nu: ArrayLike, frame: str, representation: Representation = "body", *, out: Array | None = None
+    ) -> Array:
+        """The twist of a frame, (..., 6)."""
+        return self._run("frame_velocity", (q, nu), out, frame=frame, representation=representation)
+
+    def frame_acceleration(
+        self,
+        q: ArrayLike,
+        nu: ArrayLike,
+        dnu: ArrayLike,
+        frame: str,
+        representation: Representation = "body",
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """The rate of `frame_velocity`, (..., 6). With "mixed", the linear part is the acceleration of the origin."""
+        return self._run("frame_acceleration", (q, nu, dnu), out, frame=frame, representation=representation)
+
+    def center_of_mass(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """The centre of mass in the world, (..., 3)."""
+        return self._run("center_of_mass", (q,), out)
+
+    def center_of_mass_jacobian(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """The matrix from nu to the velocity of the centre of mass in the world, (..., 3, nv)."""
+        return self._run("center_of_mass_jacobian", (q,), out)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Dynamics
+
+    def inverse_dynamics(
+        self, q: ArrayLike, nu: ArrayLike, dnu: ArrayLike, wrenches: Wrenches | None = None, *, out: Array | None = None
+    ) -> Array:
+        """tau = M dnu + h - sum J^T w, (..., nv): the extended inverse dynamics of paper 000 (Table 4), base wrench first.
+
+        wrenches: frame name -> (..., 6), acting on the robot, body-fixed in that frame.
+        """
+        return self._run("inverse_dynamics", (q, nu, dnu), out, wrenches)
+
+    def forward_dynamics(
+        self, q: ArrayLike, nu: ArrayLike, tau: ArrayLike, wrenches: Wrenches | None = None, *, out: Array | None = None
+    ) -> Array:
+        """dnu with M dnu + h = tau + sum J^T w, (..., nv), by articulated bodies. tau has nv entries, base wrench first."""
+        return self._run("forward_dynamics", (q, nu, tau), out, wrenches)
+
+    def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """M(q), (..., nv, nv), full and symmetric, by composite rigid bodies."""
+        return self._run("mass_matrix", (q,), out)
+
+    def bias(self, q: ArrayLike, nu: ArrayLike, *, out: Array | None = None) -> Array:
+        """h(q, nu): Coriolis, centrifugal and gravity terms, (..., nv)."""
+        return self._run("bias", (q, nu), out)
+
+    def gravity_torque(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """g(q): what holds the robot still, (..., nv)."""
+        return self._run("gravity_torque", (q,), out)
+
+    def kinetic_energy(self, q: ArrayLike, nu: ArrayLike, *, out: Array | None = None) -> Any:
+        """nu^T M nu / 2, (...)."""
+        return self._run("kinetic_energy", (q, nu), out)
+
+    def potential_energy(self, q: ArrayLike, *, out: Array | None = None) -> Any:
+        """-m g . c, (...)."""
+        return self._run("potential_energy", (q,), out)
+
+    def base_acceleration(self, q: ArrayLike, nu: ArrayLike, ddr: ArrayLike, *, out: Array | None = None) -> Array:
+        """The base acceleration consistent with joint accelerations ddr and no base wrench, (..., 6) (paper 000, eq. 53)."""
+        if not self.floating:
+            raise InputError("base_acceleration needs a floating base", got="a fixed base", hint="load with floating=True")
+        return self._run("base_acceleration", (q, nu, ddr), out)
+
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Any:
+        frames = tuple(wrenches) if wrenches else ()
+        check_options(options)
+        values = (*values, *(wrenches[f] for f in frames)) if wrenches else values
+        return eager.run(task(self.model, name, frames, **options), values, out)
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Refuse options that no function knows."""
+    representation = options.get("representation", "body")
+    if representation not in ("body", "mixed", "inertial"):
+        raise InputError("unknown representation", expected="'body', 'mixed' or 'inertial'", got=repr(representation))
+
+
+def _rebuild(description: Description, base: str, options: dict[str, Any]) -> Robot:
+    return Robot(description, base=base, **options)
+
+
+def configuration_from_pose(floating: bool, H: ArrayLike, s: ArrayLike, nq: int) -> Array:
+    """q from a base pose and joint coordinates."""
+    s = np.asarray(s, dtype=float)
+    if not floating:
+        return s.copy()
+    H = np.asarray(H, dtype=float)
+    if H.shape[-2:] != (4, 4) or s.shape[-1:] != (nq - 7,):
+        raise InputError("pose and joints do not fit", expected=f"H (..., 4, 4) and s (..., {nq - 7})", got=f"H {H.shape} and s {s.shape}")
+    R = H[..., :3, :3]
+    if not np.allclose(R @ np.swapaxes(R, -1, -2), np.eye(3), atol=1e-6):
+        raise InputError("H is not a pose", expected="an orthonormal rotation", got="a rotation block with R R^T far from 1")
+    shape = np.broadcast_shapes(H.shape[:-2], s.shape[:-1])
+    q = np.empty((*shape, nq))
+    q[..., :3] = H[..., :3, 3]
+    q[..., 3:7] = _quaternions(R)
+    q[..., 7:] = s
+    return q
+
+
+def _quaternions(R: Array) -> Array:
+    """Unit quaternions (x y z w) of rotations, from the largest component."""
+    a, b, c = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
+    squares = np.stack([1 + a - b - c, 1 - a + b - c, 1 - a - b + c, 1 + a + b + c], axis=-1)
+    xy, xz, yz = R[..., 0, 1] + R[..., 1, 0], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 2] + R[..., 2, 1]
+    wx, wy, wz = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
+    rows = np.stack(
+        [
+            np.stack([squares[..., 0], xy, xz, wx], -1),
+            np.stack([xy, squares[..., 1], yz, wy], -1),
+            np.stack([xz, yz, squares[..., 2], wz], -1),
+            np.stack([wx, wy, wz, squares[..., 3]], -1),
+        ],
+        axis=-2,
+    )
+    best = np.argmax(squares, axis=-1)
+    chosen = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
+    return np.array(chosen / np.linalg.norm(chosen, axis=-1, keepdims=True))
+
+
+def split_configuration(floating: bool, q: ArrayLike, nq: int) -> tuple[Array, Array]:
+    """Base pose and joint coordinates."""
+    q = np.asarray(q, dtype=float)
+    if q.shape[-1:] != (nq,):
+        raise InputError("q has the wrong shape", expected=f"(..., {nq})", got=str(q.shape))
+    H = np.zeros((*q.shape[:-1], 4, 4))
+    H[...] = np.eye(4)
+    if not floating:
+        return H, q.copy()
+    x, y, z, w = np.moveaxis(q[..., 3:7] / np.linalg.norm(q[..., 3:7], axis=-1, keepdims=True), -1, 0)
+    H[..., 0, :3] = np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)], -1)
+    H[..., 1, :3] = np.stack([2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)], -1)
+    H[..., 2, :3] = np.stack([2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)], -1)
+    H[..., :3, 3] = q[..., :3]
+    return H, q[..., 7:].copy()

@@ -1,0 +1,113 @@
+"""The few functions an algorithm may apply to a scalar, for every kind of scalar.
+
+An algorithm in this library is written once and runs on Python floats, complex numbers (complex
+step), mpmath numbers (50 digits) and the symbols of the tracer. Arithmetic comes from the operators
+of the scalar itself; what operators cannot express is here. Other kinds of scalar `register`.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Scalar: TypeAlias = Any
+"""float, complex, mpmath number or traced symbol."""
+
+
+@dataclass(frozen=True)
+class Functions:
+    """What a kind of scalar offers beyond its operators."""
+
+    sin: Callable[[Scalar], Scalar]
+    cos: Callable[[Scalar], Scalar]
+    sqrt: Callable[[Scalar], Scalar]
+    atan2: Callable[[Scalar, Scalar], Scalar]
+    where_less: Callable[[Scalar, Scalar, Scalar, Scalar], Scalar]
+    """(x, y, a, b) -> a if x < y else b."""
+
+
+def _real(x: Scalar) -> float:
+    return x.real if isinstance(x, complex) else x  # type: ignore[no-any-return]
+
+
+def _complex_atan2(y: Scalar, x: Scalar) -> complex:
+    """First-order extension of atan2 off the real axis: exactly what a complex step needs."""
+    y, x = complex(y), complex(x)
+    slope = (x.real * y.imag - y.real * x.imag) / (x.real**2 + y.real**2)
+    return complex(math.atan2(y.real, x.real), slope)
+
+
+def _sqrt(x: float) -> float:
+    return math.sqrt(x) if x >= 0.0 else math.nan
+
+
+def _trigonometric(function: Callable[[float], float]) -> Callable[[float], float]:
+    """`math.sin` raises at infinity; the rest of the library answers nan."""
+    return lambda x: function(x) if math.isfinite(x) else math.nan
+
+
+_REAL = Functions(
+    _trigonometric(math.sin), _trigonometric(math.cos), _sqrt, math.atan2, lambda x, y, a, b: a if x < y else b
+)
+_COMPLEX = Functions(
+    cmath.sin, cmath.cos, cmath.sqrt, _complex_atan2, lambda x, y, a, b: a if _real(x) < _real(y) else b
+)
+_KINDS: dict[type, Functions] = {float: _REAL, int: _REAL, complex: _COMPLEX}
+
+
+def register(kind: type, functions: Functions) -> None:
+    """Teach the algorithms a new kind of scalar."""
+    _KINDS[kind] = functions
+
+
+def _functions(*scalars: Scalar) -> Functions:
+    """The functions of the most special kind among the arguments."""
+    best = _REAL
+    for x in scalars:
+        kind = type(x)
+        if kind is float or kind is int:
+            continue
+        found = _KINDS.get(kind)
+        best = _discover(x) if found is None else found
+        if best is not _COMPLEX:
+            return best
+    return best
+
+
+def _discover(x: Scalar) -> Functions:
+    """NumPy scalars behave as the Python numbers they derive from; mpmath brings its own functions."""
+    if isinstance(x, float):
+        found = _REAL
+    elif isinstance(x, complex):
+        found = _COMPLEX
+    elif hasattr(x, "_mpf_") or hasattr(x, "_mpc_"):
+        mp = x.context
+        found = Functions(mp.sin, mp.cos, mp.sqrt, mp.atan2, lambda a, b, c, d: c if a < b else d)
+    else:
+        raise TypeError(f"not a scalar: {x!r} of type {type(x).__name__}; register its functions with fallingcat.scalar.register")
+    _KINDS[type(x)] = found
+    return found
+
+
+def sin(x: Scalar) -> Scalar:
+    return _functions(x).sin(x)
+
+
+def cos(x: Scalar) -> Scalar:
+    return _functions(x).cos(x)
+
+
+def sqrt(x: Scalar) -> Scalar:
+    return _functions(x).sqrt(x)
+
+
+def atan2(y: Scalar, x: Scalar) -> Scalar:
+    return _functions(y, x).atan2(y, x)
+
+
+def where_less(x: Scalar, y: Scalar, a: Scalar, b: Scalar) -> Scalar:
+    """a where x < y, b elsewhere. Both are computed, so both must be harmless."""
+    return _functions(x, y, a, b).where_less(x, y, a, b)

@@ -1,0 +1,136 @@
+"""Twists and wrenches with their frames. The only place that knows the order of a 6-vector.
+
+Order is (linear; angular), wrenches (force; moment). Every quantity says in which frame it is
+expressed; mixing frames raises. The check happens while an algorithm is run on symbols and costs
+nothing in the compiled code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from fallingcat.errors import FrameError
+from fallingcat.scalar import Scalar
+from fallingcat.spatial.vec3 import ZERO, Vec, add, cross, dot, neg, scale, sub
+
+Frame = int | str
+"""A body's index, WORLD, or the name of a frame."""
+
+
+def _same(a: Motion | Force, b: Motion | Force) -> None:
+    if a.frame != b.frame:
+        raise FrameError(f"a quantity in frame {a.frame!r} met one in frame {b.frame!r}: transform one of them first")
+
+
+@dataclass(frozen=True, slots=True)
+class Motion:
+    """A twist, or anything that transforms like one (accelerations, joint axes)."""
+
+    lin: Vec
+    ang: Vec
+    frame: Frame
+
+    @staticmethod
+    def zero(frame: Frame) -> Motion:
+        return Motion(ZERO, ZERO, frame)
+
+    @staticmethod
+    def of(x: Sequence[Scalar], frame: Frame) -> Motion:
+        return Motion((x[0], x[1], x[2]), (x[3], x[4], x[5]), frame)
+
+    def __add__(self, other: Motion) -> Motion:
+        _same(self, other)
+        return Motion(add(self.lin, other.lin), add(self.ang, other.ang), self.frame)
+
+    def __sub__(self, other: Motion) -> Motion:
+        _same(self, other)
+        return Motion(sub(self.lin, other.lin), sub(self.ang, other.ang), self.frame)
+
+    def __neg__(self) -> Motion:
+        return Motion(neg(self.lin), neg(self.ang), self.frame)
+
+    def __mul__(self, s: Scalar) -> Motion:
+        return Motion(scale(s, self.lin), scale(s, self.ang), self.frame)
+
+    __rmul__ = __mul__
+
+    @overload
+    def cross(self, other: Motion) -> Motion: ...
+    @overload
+    def cross(self, other: Force) -> Force: ...
+    def cross(self, other: Motion | Force) -> Motion | Force:
+        """v x m for a motion, v x* f for a wrench."""
+        _same(self, other)
+        if isinstance(other, Motion):
+            lin = add(cross(self.ang, other.lin), cross(self.lin, other.ang))
+            return Motion(lin, cross(self.ang, other.ang), self.frame)
+        ang = add(cross(self.ang, other.ang), cross(self.lin, other.lin))
+        return Force(cross(self.ang, other.lin), ang, self.frame)
+
+    def __matmul__(self, force: Force) -> Scalar:
+        """The power of a wrench on this motion."""
+        _same(self, force)
+        return dot(self.lin, force.lin) + dot(self.ang, force.ang)
+
+    def entries(self) -> list[Scalar]:
+        return [*self.lin, *self.ang]
+
+
+@dataclass(frozen=True, slots=True)
+class Force:
+    """A wrench, or a momentum."""
+
+    lin: Vec
+    ang: Vec
+    frame: Frame
+
+    @staticmethod
+    def zero(frame: Frame) -> Force:
+        return Force(ZERO, ZERO, frame)
+
+    @staticmethod
+    def of(x: Sequence[Scalar], frame: Frame) -> Force:
+        return Force((x[0], x[1], x[2]), (x[3], x[4], x[5]), frame)
+
+    def __add__(self, other: Force) -> Force:
+        _same(self, other)
+        return Force(add(self.lin, other.lin), add(self.ang, other.ang), self.frame)
+
+    def __sub__(self, other: Force) -> Force:
+        _same(self, other)
+        return Force(sub(self.lin, other.lin), sub(self.ang, other.ang), self.frame)
+
+    def __neg__(self) -> Force:
+        return Force(neg(self.lin), neg(self.ang), self.frame)
+
+    def __mul__(self, s: Scalar) -> Force:
+        return Force(scale(s, self.lin), scale(s, self.ang), self.frame)
+
+    __rmul__ = __mul__
+
+    def entries(self) -> list[Scalar]:
+        return [*self.lin, *self.ang]
+
+
+@dataclass(frozen=True, slots=True)
+class Subspace:
+    """The columns of a 6 x k matrix of motions, such as the axes of a joint."""
+
+    columns: tuple[Motion, ...]
+    frame: Frame
+
+    def __matmul__(self, x: Sequence[Scalar]) -> Motion:
+        """S x."""
+        total = Motion.zero(self.frame)
+        for column, xk in zip(self.columns, x, strict=True):
+            total = total + column * xk
+        return total
+
+    def power(self, force: Force) -> list[Scalar]:
+        """S^T f."""
+        return [column @ force for column in self.columns]
+
+    def __len__(self) -> int:
+        return len(self.columns)

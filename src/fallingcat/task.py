@@ -1,0 +1,75 @@
+"""A task: one function of one robot, ready to be run on any scalar, traced or compiled.
+
+The only thing the tracer, the compiler and the array code know about a robot's functions: named
+input vectors, named outputs with shapes, and a callable between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fallingcat.scalar import Scalar
+
+
+@dataclass(frozen=True)
+class Output:
+    """A named result."""
+
+    name: str
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        total = 1
+        for n in self.shape:
+            total *= n
+        return total
+
+
+@dataclass(frozen=True)
+class Input:
+    """A named argument vector."""
+
+    name: str
+    size: int
+    quaternions: tuple[int, ...] = ()
+    """Where unit quaternions start in it."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """inputs -> outputs, over any scalar."""
+
+    name: str
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    evaluate: Callable[..., Any] = field(compare=False)
+    """From one vector per input to one nested list per output (or the single output itself)."""
+    key: str = ""
+    """Says everything the result depends on besides the inputs; for caches."""
+    results: type | None = field(default=None, compare=False)
+    """The named tuple of a task with several outputs."""
+
+    def flat(self, vectors: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
+        """One flat list of scalars per output, in row-major order."""
+        values = self.evaluate(*vectors)
+        if self.results is None:
+            values = (values,)
+        flats = []
+        for output, value in zip(self.outputs, values, strict=True):
+            flat: list[Scalar] = []
+            _flatten(value, len(output.shape), flat)
+            if len(flat) != output.size:
+                raise ValueError(f"{self.name}: output {output.name!r} has {len(flat)} entries, not {output.shape}")
+            flats.append(flat)
+        return flats
+
+
+def _flatten(value: Any, depth: int, into: list[Scalar]) -> None:
+    if depth == 0:
+        into.append(value)
+    else:
+        for x in value:
+            _flatten(x, depth - 1, into)
