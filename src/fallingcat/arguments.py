@@ -65,7 +65,9 @@ def prepare(task: Task, values: Sequence[Any]) -> Batch:
     """Check and broadcast the arguments of a task."""
     if len(values) != len(task.inputs):
         names = ", ".join(i.name for i in task.inputs)
-        raise InputError(f"{task.name}: wrong number of arguments", expected=f"{len(task.inputs)} ({names})", got=str(len(values)))
+        raise InputError(
+            f"{task.name}: wrong number of arguments", expected=f"{len(task.inputs)} ({names})", got=str(len(values))
+        )
     arrays = tuple(_array(task.name, i, v) for i, v in zip(task.inputs, values, strict=True))
     try:
         shape = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
@@ -85,7 +87,9 @@ def _array(name: str, spec: Input, value: Any) -> NDArray[Any]:
     try:
         a = np.asarray(value)
     except (ValueError, TypeError) as error:
-        raise InputError(f"{name}: {spec.name} is not an array", expected=expected, got=f"{type(value).__name__}: {error}") from None
+        raise InputError(
+            f"{name}: {spec.name} is not an array", expected=expected, got=f"{type(value).__name__}: {error}"
+        ) from None
     if a.dtype == object or a.dtype.kind not in "fiub":
         hint = "complex numbers run through fallingcat.algorithms, not through arrays" if a.dtype.kind == "c" else ""
         raise InputError(f"{name}: {spec.name} does not hold real numbers", expected=expected, got=_words(value, a), hint=hint)
@@ -131,7 +135,9 @@ def check_out(task: Task, shape: tuple[int, ...], out: Any) -> tuple[Array, ...]
     outs = (out,) if len(task.outputs) == 1 and not isinstance(out, tuple) else out
     if not isinstance(outs, tuple) or len(outs) != len(full):
         names = ", ".join(o.name for o in task.outputs)
-        raise InputError(f"{task.name}: out does not fit", expected=f"a tuple of {len(full)} arrays ({names})", got=type(out).__name__)
+        raise InputError(
+            f"{task.name}: out does not fit", expected=f"a tuple of {len(full)} arrays ({names})", got=type(out).__name__
+        )
     for o, a, s in zip(task.outputs, outs, full, strict=True):
         if not isinstance(a, np.ndarray) or a.dtype != np.float64 or a.shape != s:
             got = f"{a.dtype} {a.shape}" if isinstance(a, np.ndarray) else type(a).__name__

@@ -182,7 +182,7 @@ class Robot:
         return np.array(configuration.neutral(self.model))
 
     def random_configuration(self, rng: np.random.Generator | int | None = None) -> Array:
-        """A random configuration: joints within their limits (within +-pi, +-1 m without), base within a metre, any orientation."""
+        """A random configuration: joints within their limits (+-pi, +-1 m without), base within a metre."""
         rng = np.random.default_rng(rng)
         q = self.neutral()
         for body in self.model.bodies:
@@ -230,7 +230,7 @@ class Robot:
     def frame_jacobian(
         self, q: ArrayLike, frame: str, representation: Representation = "body", *, out: Array | None = None
     ) -> Array:
-        """J with twist = J nu, (..., 6, nv). `representation` names both the twist and the base twist in nu (paper 004, eq. 10)."""
+        """J with twist = J nu, (..., 6, nv). `representation` names the twist and the base twist in nu (paper 004, eq. 10)."""
         return self._run("frame_jacobian", (q,), out, frame=frame, representation=representation)
 
     def frame_jacobian_rate(
@@ -312,11 +312,12 @@ class Robot:
 
     # -----------------------------------------------------------------------------------------------------------------
 
-    def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Any:
+    def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Array:
         frames = tuple(wrenches) if wrenches else ()
         check_options(options)
         values = (*values, *(wrenches[f] for f in frames)) if wrenches else values
-        return eager.run(task(self.model, name, frames, **options), values, out)
+        result: Array = eager.run(task(self.model, name, frames, **options), values, out)
+        return result
 
 
 def check_options(options: Mapping[str, Any]) -> None:
@@ -337,7 +338,9 @@ def configuration_from_pose(floating: bool, H: ArrayLike, s: ArrayLike, nq: int)
         return s.copy()
     H = np.asarray(H, dtype=float)
     if H.shape[-2:] != (4, 4) or s.shape[-1:] != (nq - 7,):
-        raise InputError("pose and joints do not fit", expected=f"H (..., 4, 4) and s (..., {nq - 7})", got=f"H {H.shape} and s {s.shape}")
+        raise InputError(
+            "pose and joints do not fit", expected=f"H (..., 4, 4) and s (..., {nq - 7})", got=f"H {H.shape} and s {s.shape}"
+        )
     R = H[..., :3, :3]
     if not np.allclose(R @ np.swapaxes(R, -1, -2), np.eye(3), atol=1e-6):
         raise InputError("H is not a pose", expected="an orthonormal rotation", got="a rotation block with R R^T far from 1")

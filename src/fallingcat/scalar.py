@@ -30,7 +30,7 @@ class Functions:
 
 
 def _real(x: Scalar) -> float:
-    return x.real if isinstance(x, complex) else x  # type: ignore[no-any-return]
+    return x.real if isinstance(x, complex) else x
 
 
 def _complex_atan2(y: Scalar, x: Scalar) -> complex:
@@ -49,12 +49,8 @@ def _trigonometric(function: Callable[[float], float]) -> Callable[[float], floa
     return lambda x: function(x) if math.isfinite(x) else math.nan
 
 
-_REAL = Functions(
-    _trigonometric(math.sin), _trigonometric(math.cos), _sqrt, math.atan2, lambda x, y, a, b: a if x < y else b
-)
-_COMPLEX = Functions(
-    cmath.sin, cmath.cos, cmath.sqrt, _complex_atan2, lambda x, y, a, b: a if _real(x) < _real(y) else b
-)
+_REAL = Functions(_trigonometric(math.sin), _trigonometric(math.cos), _sqrt, math.atan2, lambda x, y, a, b: a if x < y else b)
+_COMPLEX = Functions(cmath.sin, cmath.cos, cmath.sqrt, _complex_atan2, lambda x, y, a, b: a if _real(x) < _real(y) else b)
 _KINDS: dict[type, Functions] = {float: _REAL, int: _REAL, complex: _COMPLEX}
 
 

@@ -25,9 +25,7 @@ from fallingcat.scalar import Scalar
 from fallingcat.spatial import ArticulatedInertia, Force, Motion
 
 
-def forward_dynamics(
-    model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Mapping[int, Force] = NO_FORCES
-) -> list[Scalar]:
+def forward_dynamics(model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Mapping[int, Force] = NO_FORCES) -> list[Scalar]:
     """dnu with  M(q) dnu + h(q, nu) = tau + sum J^T f_ext."""
     if model.mimics:
         return _by_mass_matrix(model, q, nu, tau, f_ext)

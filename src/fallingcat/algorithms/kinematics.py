@@ -14,7 +14,7 @@ from fallingcat.model.joints import Representation
 from fallingcat.model.model import WORLD, FrameOf, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, MatrixRotation, Motion, Subspace, Transform
-from fallingcat.spatial.vec3 import IDENTITY, ZERO, add, mat, matTvec, matvec, neg, scale, sub, transpose
+from fallingcat.spatial.vec3 import IDENTITY, ZERO, add, mat, matvec, neg, scale, transpose
 
 T = TypeVar("T")
 PerBody = dict[int, T]
@@ -39,9 +39,7 @@ def ring(model: Model, i: int, q: Vector, nu: Vector) -> Subspace | None:
     return None if columns is None else Subspace(tuple(Motion(lin, ang, i) for lin, ang in columns), i)
 
 
-def velocities(
-    model: Model, X: PerBody[Transform], S: PerBody[Subspace], nu: Vector
-) -> tuple[PerBody[Motion], PerBody[Motion]]:
+def velocities(model: Model, X: PerBody[Transform], S: PerBody[Subspace], nu: Vector) -> tuple[PerBody[Motion], PerBody[Motion]]:
     """v[i], the twist of body i, and vJ[i] = S nu, what its joint adds."""
     v: PerBody[Motion] = {WORLD: Motion.zero(WORLD)}
     vJ: PerBody[Motion] = {}
@@ -51,9 +49,7 @@ def velocities(
     return v, vJ
 
 
-def velocity_products(
-    model: Model, q: Vector, nu: Vector, v: PerBody[Motion], vJ: PerBody[Motion]
-) -> PerBody[Motion]:
+def velocity_products(model: Model, q: Vector, nu: Vector, v: PerBody[Motion], vJ: PerBody[Motion]) -> PerBody[Motion]:
     """c[i] = v x vJ + ring nu: the part of a[i] that is quadratic in the velocity."""
     c: PerBody[Motion] = {}
     for i, _ in model.base_to_tip():
@@ -210,9 +206,7 @@ def frame_jacobian(model: Model, q: Vector, frame: str, representation: Represen
     return model.gather_columns(columns, 6)
 
 
-def frame_jacobian_rate(
-    model: Model, q: Vector, nu: Vector, frame: str, representation: Representation
-) -> list[list[Scalar]]:
+def frame_jacobian_rate(model: Model, q: Vector, nu: Vector, frame: str, representation: Representation) -> list[list[Scalar]]:
     """The rate of `frame_jacobian` along nu.
 
     In frame coordinates a column s = X_fj S has the rate X_fj (v_j x S + ring) - v_f x s; the

@@ -27,9 +27,7 @@ from fallingcat.spatial import Force
 NO_FORCES: Mapping[int, Force] = {}
 
 
-def inverse_dynamics(
-    model: Model, q: Vector, nu: Vector, dnu: Vector, f_ext: Mapping[int, Force] = NO_FORCES
-) -> list[Scalar]:
+def inverse_dynamics(model: Model, q: Vector, nu: Vector, dnu: Vector, f_ext: Mapping[int, Force] = NO_FORCES) -> list[Scalar]:
     """tau with  M(q) dnu + h(q, nu) = tau + sum J^T f_ext  (paper 002, eq. 1)."""
     X, S = joint_kinematics(model, q)
     v, vJ = velocities(model, X, S, nu)

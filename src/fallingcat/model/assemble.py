@@ -18,6 +18,7 @@ from fallingcat.model.description import Description, Inertial, Joint, Limits, P
 from fallingcat.model.model import WORLD, Body, FrameOf, Model
 from fallingcat.model.suggest import closest
 from fallingcat.spatial import Inertia
+from fallingcat.spatial.vec3 import IDENTITY
 
 Array = NDArray[np.float64]
 LockValue = float | Sequence[float]
@@ -55,12 +56,12 @@ def _snap(R: Array) -> Array:
     return np.where(np.abs(np.abs(R) - 1.0) < 1e-15, np.sign(R), R)
 
 
-def _unit(axis: Sequence[float]) -> Array:
+def _unit(axis: Sequence[float] | Array) -> Array:
     a = np.array(axis, dtype=float)
     return np.array(a / np.linalg.norm(a))
 
 
-def _aligned(axis: Sequence[float]) -> tuple[int, float, Array]:
+def _aligned(axis: Sequence[float] | Array) -> tuple[int, float, Array]:
     """(k, sign, A): the joint's frame turned by A has the axis along sign times coordinate axis k."""
     a = _unit(axis)
     k = int(np.argmax(np.abs(a)))
@@ -170,7 +171,9 @@ def assemble(
 def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
     g = np.asarray(gravity, dtype=float)
     if g.shape != (3,) or not np.all(np.isfinite(g)):
-        raise InputError("gravity does not fit", expected="three finite numbers", got=repr(gravity), hint="for instance (0, 0, -9.81)")
+        raise InputError(
+            "gravity does not fit", expected="three finite numbers", got=repr(gravity), hint="for instance (0, 0, -9.81)"
+        )
     return float(g[0]), float(g[1]), float(g[2])
 
 
@@ -325,8 +328,8 @@ class _Tree:
         turn = Placed(A, np.zeros(3))
         stuck = self._choice.lock_of(joint)
         if stuck is not None:
-            R = np.array(model.rotation(stuck, J.IDENTITY).matrix(), dtype=float).T
-            moved = origin @ turn @ Placed(R, np.array(model.offset(stuck), dtype=float)) @ turn.inverse()
+            R = np.array(model.rotation(stuck, IDENTITY).matrix(), dtype=np.float64).T
+            moved = origin @ turn @ Placed(R, np.array(model.offset(stuck), dtype=np.float64)) @ turn.inverse()
             return body, at @ (moved if outwards else moved.inverse())
         place = self._places[joint.name]
         if outwards:

@@ -58,10 +58,12 @@ class Builder:
         """Add a link; `inertia` is (ixx, ixy, ixz, iyy, iyz, izz) about `com`, in axes turned by `rpy`."""
         six = tuple(float(x) for x in inertia)
         if len(six) != 6:
-            raise InputError(f"inertia of link {name!r} does not fit", expected="six numbers: ixx ixy ixz iyy iyz izz", got=repr(inertia))
+            raise InputError(
+                f"inertia of link {name!r} does not fit", expected="six numbers: ixx ixy ixz iyy iyz izz", got=repr(inertia)
+            )
         pose = Pose(rotation_from_rpy(*_vector(rpy, "rpy")), _vector(com, "com"))
         weightless = mass == 0.0 and not any(six)
-        inertial = None if weightless else Inertial(float(mass), pose, six)  # type: ignore[arg-type]
+        inertial = None if weightless else Inertial(float(mass), pose, six)
         self._links.append(Link(name, inertial, tuple(visuals)))
 
     def joint(

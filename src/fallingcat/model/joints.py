@@ -193,7 +193,7 @@ class Universal(JointModel):
         K: Mat = ((0.0, -axis[2], axis[1]), (axis[2], 0.0, -axis[0]), (-axis[1], axis[0], 0.0))
         KK = matmul(K, K)
         rows = [[IDENTITY[i][j] + s * K[i][j] + (1.0 - c) * KK[i][j] for j in range(3)] for i in range(3)]
-        return (tuple(rows[0]), tuple(rows[1]), tuple(rows[2]))  # type: ignore[return-value]
+        return (tuple(rows[0]), tuple(rows[1]), tuple(rows[2]))
 
     def rotation(self, q: Coordinates, P: Mat) -> Rotation:
         J = matmul(self._turn(self.first, q[0]), self._turn(self.second, q[1]))
@@ -371,8 +371,6 @@ def reverse(joint: JointModel) -> JointModel:
     if isinstance(joint, Cylindrical):
         return Cylindrical(joint.axis, -joint.sign)
     return joint.forward if isinstance(joint, Reversed) else Reversed(joint)
-
-
 
 
 def _combine(columns: list[Column], nu: Coordinates) -> Column:

@@ -60,13 +60,13 @@ class Inertia:
         cc = sym_outer(com)
         shift = (c2 - cc[0], -cc[1], -cc[2], c2 - cc[3], -cc[4], c2 - cc[5])
         I = tuple(a + mass * b for a, b in zip(I_com, shift, strict=True))
-        return Inertia(mass, scale(mass, com), I, frame)  # type: ignore[arg-type]
+        return Inertia(mass, scale(mass, com), I, frame)
 
     @staticmethod
     def of(parameters: Sequence[Scalar], frame: Frame) -> Inertia:
         """From the ten parameters (m, h, Ixx, Ixy, Ixz, Iyy, Iyz, Izz)."""
         m, *rest = parameters
-        return Inertia(m, vec(rest[:3]), tuple(rest[3:9]), frame)  # type: ignore[arg-type]
+        return Inertia(m, vec(rest[:3]), tuple(rest[3:9]), frame)
 
     def parameters(self) -> list[Scalar]:
         """The ten parameters (m, h, Ixx, Ixy, Ixz, Iyy, Iyz, Izz), in which the dynamics is linear."""
@@ -115,9 +115,7 @@ class ArticulatedInertia:
 
     def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia:
         _check(self, other)
-        return ArticulatedInertia(
-            sym_add(self.A, other.A), matadd(self.H, other.H), sym_add(self.I, other.I), self.frame
-        )
+        return ArticulatedInertia(sym_add(self.A, other.A), matadd(self.H, other.H), sym_add(self.I, other.I), self.frame)
 
     def minus_product(self, columns: Sequence[Force], rows: Sequence[Force]) -> ArticulatedInertia:
         """This minus sum_k columns[k] rows[k]^T, known to be symmetric."""

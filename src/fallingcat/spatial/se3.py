@@ -7,7 +7,22 @@ from __future__ import annotations
 
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import so3
-from fallingcat.spatial.vec3 import Mat, Vec, add, cross, dot, mat, matadd, matmul, matscale, matsub, matvec, scale, skew
+from fallingcat.spatial.vec3 import (
+    IDENTITY,
+    Mat,
+    Vec,
+    add,
+    cross,
+    dot,
+    mat,
+    matadd,
+    matmul,
+    matscale,
+    matsub,
+    matvec,
+    scale,
+    skew,
+)
 
 Pose = tuple[Mat, Vec]
 Twist = tuple[Vec, Vec]
@@ -20,7 +35,7 @@ def exp(twist: Twist) -> Pose:
     c = so3.coefficients(dot(w, w), 3)
     wv = cross(w, v)
     W = skew(w)
-    R = matadd(so3.IDENTITY, matadd(matscale(c[1], W), matscale(c[2], matmul(W, W))))
+    R = matadd(IDENTITY, matadd(matscale(c[1], W), matscale(c[2], matmul(W, W))))
     p = add(v, add(scale(c[2], wv), scale(c[3], cross(w, wv))))  # J_l(w) v
     return R, p
 

@@ -128,7 +128,7 @@ def quaternion(R: Mat) -> Quaternion:
     )
     best, chosen = squares[0], candidates[0]
     for square, candidate in zip(squares[1:], candidates[1:], strict=True):
-        chosen = tuple(scalar.where_less(best, square, new, old) for new, old in zip(candidate, chosen, strict=True))  # type: ignore[assignment]
+        chosen = tuple(scalar.where_less(best, square, new, old) for new, old in zip(candidate, chosen, strict=True))
         best = scalar.where_less(best, square, square, best)
     s = 0.5 / scalar.sqrt(best)
     return (s * chosen[0], s * chosen[1], s * chosen[2], s * chosen[3])

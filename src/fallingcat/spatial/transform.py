@@ -134,4 +134,4 @@ def _move_articulated(X: Transform, inertia: ArticulatedInertia) -> ArticulatedI
     columns_b = [cross(r, (Hb[0][j], Hb[1][j], Hb[2][j])) for j in range(3)]  # r^ H_b, by columns
     # -H^T r^ = (r^ H)^T and r^ H - r^ A r^ = r^ H_b, so  I_b = I + r^ H_b + (r^ H)^T.
     correction = tuple(columns_b[j][i] + columns[i][j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
-    return ArticulatedInertia(A, Hb, sym_add(I, correction), X.b)  # type: ignore[arg-type]
+    return ArticulatedInertia(A, Hb, sym_add(I, correction), X.b)
