@@ -1,0 +1,123 @@
+"""The command `fallingcat`.
+
+To add a subcommand, write a module with `add(parser)`, which declares the arguments and sets the default
+`run` to a function of the parsed arguments that returns the exit status, and one row in `COMMANDS`.
+A module is imported only when its command is called, so that `fallingcat --help` stays quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from fallingcat import __version__
+from fallingcat.errors import FallingCatError
+
+USAGE_ERROR = 2
+INTERRUPTED = 130
+BROKEN_PIPE = 1
+
+
+class Command(NamedTuple):
+    """One row of the table of subcommands."""
+
+    name: str
+    summary: str
+    add: Callable[[argparse.ArgumentParser], None]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit status. A mistake of the user ends with one message and never with a traceback."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    _never_fail_on_characters()
+    try:
+        status = _run(words)
+        sys.stdout.flush()
+        return status
+    except FallingCatError as error:
+        print(f"fallingcat: {error}", file=sys.stderr)
+        return USAGE_ERROR
+    except KeyboardInterrupt:
+        print("fallingcat: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has left. What is still buffered must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except SystemExit as end:  # argparse, and rich when the reader has left
+        return end.code if isinstance(end.code, int) else USAGE_ERROR if end.code else 0
+
+
+def _run(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="fallingcat",
+        description="Geometric dynamics of robots with nothing to hold on to.",
+        epilog="'fallingcat COMMAND --help' explains a command.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"fallingcat {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
+    # No option before the command takes a value, so the first word is the command.
+    called = next((word for word in words if not word.startswith("-")), None)
+    for command in COMMANDS:
+        sub = commands.add_parser(command.name, help=command.summary, description=command.summary, allow_abbrev=False)
+        if command.name == called:
+            command.add(sub)
+    arguments = parser.parse_args(words)
+    if arguments.command is None:
+        parser.print_help(sys.stderr)
+        return USAGE_ERROR
+    status: int = arguments.run(arguments)
+    return status
+
+
+def _never_fail_on_characters() -> None:
+    """A terminal that cannot show a character shows a question mark instead of ending the program."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+
+
+def module(name: str) -> Callable[[argparse.ArgumentParser], None]:
+    """The `add` of a module that is imported when it is called for."""
+
+    def add(parser: argparse.ArgumentParser) -> None:
+        importlib.import_module(f"fallingcat.cli.{name}").add(parser)
+
+    return add
+
+
+def _add_doctor(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a URDF file, or the name of a bundled robot")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.epilog = "Exit status: 0 healthy, 1 with warnings, 2 with errors."
+
+    def run(arguments: argparse.Namespace) -> int:
+        from fallingcat.cli.doctor import doctor
+
+        return doctor(arguments.file, as_json=arguments.json)
+
+    parser.set_defaults(run=run)
+
+
+def _add_robots(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+    def run(arguments: argparse.Namespace) -> int:
+        from fallingcat.cli.report import list_robots
+
+        return list_robots(as_json=arguments.json)
+
+    parser.set_defaults(run=run)
+
+
+COMMANDS = (
+    Command("report", "Describe a robot: its tree, masses, mass matrix, and a check of its dynamics.", module("report")),
+    Command("doctor", "Say what is wrong with a robot description, with line and cure.", _add_doctor),
+    Command("robots", "List the robots that come with the library.", _add_robots),
+)

@@ -1,0 +1,136 @@
+"""The symbol that stands for a number while an algorithm is traced.
+
+It has the operators of a float and refuses everything a traced program cannot contain, above all
+branches on its value.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from fallingcat import scalar
+from fallingcat.errors import TraceError
+from fallingcat.trace.graph import Graph
+
+_BRANCH = (
+    "a traced value has no value yet, so the program cannot branch on it; "
+    "use fallingcat.scalar.where_less(x, y, a, b), which computes both sides and picks one"
+)
+
+
+class Expr:
+    """A node of a graph."""
+
+    __array_ufunc__ = None  # a NumPy number on the left leaves the operation to us
+    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("graph", "index")
+
+    def __init__(self, graph: Graph, index: int) -> None:
+        self.graph = graph
+        self.index = index
+
+    def _binary(self, op: str, a: Any, b: Any) -> Any:
+        g = self.graph
+        try:
+            i = a.index if type(a) is Expr else g.constant(a)
+            j = b.index if type(b) is Expr else g.constant(b)
+        except (TypeError, ValueError):
+            return NotImplemented
+        return wrap(g, g.apply(op, i, j))
+
+    def __add__(self, other: Any) -> Any:
+        return self._binary("add", self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._binary("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._binary("sub", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._binary("mul", self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._binary("div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._binary("div", other, self)
+
+    def __neg__(self) -> Any:
+        return wrap(self.graph, self.graph.apply("neg", self.index))
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __pow__(self, exponent: Any) -> Any:
+        if exponent == 0.5:
+            return self.sqrt()
+        if not isinstance(exponent, int) or exponent < 0:
+            raise TraceError(f"a traced value can be raised to 0.5 or a natural number, not to {exponent!r}")
+        result: Any = 1.0
+        for _ in range(exponent):
+            result = result * self
+        return result
+
+    def sqrt(self) -> Any:
+        return self._unary("sqrt")
+
+    def sin(self) -> Any:
+        return self._unary("sin")
+
+    def cos(self) -> Any:
+        return self._unary("cos")
+
+    def conjugate(self) -> Any:
+        return self
+
+    def _unary(self, op: str) -> Any:
+        return wrap(self.graph, self.graph.apply(op, self.index))
+
+    def __bool__(self) -> NoReturn:
+        raise TraceError(_BRANCH)
+
+    def _compare(self, other: Any) -> NoReturn:
+        raise TraceError(_BRANCH)
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compare
+    __eq__ = __ne__ = _compare  # type: ignore[assignment]
+
+    def __abs__(self) -> Any:
+        return scalar.where_less(self, 0.0, -self, self)
+
+    def __float__(self) -> NoReturn:
+        raise TraceError("a traced value is not a float; functions of it are in fallingcat.scalar (sin, cos, sqrt, atan2)")
+
+    __int__ = __index__ = __complex__ = __float__
+
+    def __repr__(self) -> str:
+        return f"<traced value {self.index}: {self.graph.nodes[self.index]}>"
+
+
+def wrap(graph: Graph, index: int) -> Any:
+    """A node as an algorithm sees it: constants are plain floats again."""
+    constant = graph.constants[index]
+    return Expr(graph, index) if constant is None else constant
+
+
+def _combine(op: str, *args: Any) -> Any:
+    graph = next(a.graph for a in args if type(a) is Expr)
+    ids = (a.index if type(a) is Expr else graph.constant(a) for a in args)
+    return wrap(graph, graph.apply(op, *ids))
+
+
+scalar.register(
+    Expr,
+    scalar.Functions(
+        Expr.sin,
+        Expr.cos,
+        Expr.sqrt,
+        lambda y, x: _combine("atan2", y, x),
+        lambda x, y, a, b: _combine("select", x, y, a, b),
+    ),
+)

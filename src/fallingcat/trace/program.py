@@ -1,0 +1,195 @@
+"""A program: what remains of an algorithm after it was run on symbols for one robot.
+
+Frozen, printable, checkable. Values are numbered; instruction k defines value
+`first + k`, where the values before `first` are the inputs and then the constants. Fused multiply-adds
+are chosen here, so that every back end rounds alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from fallingcat.errors import TraceError
+from fallingcat.task import Input, Output, Task
+from fallingcat.trace.expr import Expr, wrap
+from fallingcat.trace.graph import Graph
+from fallingcat.trace.ops import OPS
+
+Instruction = tuple[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Straight-line code from named inputs to named outputs."""
+
+    name: str
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    constants: tuple[float, ...]
+    instructions: tuple[Instruction, ...]
+    results: tuple[tuple[int, ...], ...]
+    """Per output, the value of every entry in row-major order."""
+    input_names: tuple[str, ...] = field(default=())
+
+    @property
+    def input_count(self) -> int:
+        return sum(i.size for i in self.inputs)
+
+    @property
+    def first(self) -> int:
+        """The number of the first computed value."""
+        return self.input_count + len(self.constants)
+
+    def counts(self) -> dict[str, int]:
+        """How often each operation occurs."""
+        return dict(sorted(Counter(op for op, _ in self.instructions).items()))
+
+    @property
+    def operations(self) -> int:
+        """Floating-point operations for one state; a fused multiply-add counts as two."""
+        return sum(OPS[op].flops for op, _ in self.instructions)
+
+    def verify(self) -> Program:
+        """Check that it is well formed; raises TraceError, returns itself."""
+        for k, (op, args) in enumerate(self.instructions):
+            if op not in OPS:
+                raise TraceError(f"{self.name}: instruction {k} has unknown operation {op!r}")
+            if len(args) != OPS[op].arity:
+                raise TraceError(f"{self.name}: instruction {k}, {op}, has {len(args)} arguments, not {OPS[op].arity}")
+            if not all(0 <= a < self.first + k for a in args):
+                raise TraceError(f"{self.name}: instruction {k}, {op}, uses a value that is not there yet")
+        if len(self.results) != len(self.outputs):
+            raise TraceError(f"{self.name}: {len(self.results)} results for {len(self.outputs)} outputs")
+        for output, values in zip(self.outputs, self.results, strict=True):
+            if len(values) != output.size:
+                raise TraceError(f"{self.name}: output {output.name} has {len(values)} entries, not {output.size}")
+            if not all(0 <= v < self.first + len(self.instructions) for v in values):
+                raise TraceError(f"{self.name}: output {output.name} uses a value that is never computed")
+        return self
+
+    def value_name(self, value: int) -> str:
+        """How the printer calls a value."""
+        if value < self.input_count:
+            for spec in self.inputs:
+                if value < spec.size:
+                    return f"{spec.name}[{value}]"
+                value -= spec.size
+        if value < self.first:
+            return repr(self.constants[value - self.input_count])
+        return f"t{value - self.first}"
+
+    def __str__(self) -> str:
+        ins = ", ".join(f"{i.name}[{i.size}]" for i in self.inputs)
+        outs = ", ".join(f"{o.name}{list(o.shape)}" for o in self.outputs)
+        lines = [f"program {self.name}({ins}) -> {outs}    # {self.operations} operations"]
+        for k, (op, args) in enumerate(self.instructions):
+            lines.append(f"  t{k} = {OPS[op].text.format(*map(self.value_name, args))}")
+        for output, values in zip(self.outputs, self.results, strict=True):
+            lines.append(f"  {output.name} = [{', '.join(map(self.value_name, values))}]")
+        return "\n".join(lines)
+
+
+def trace(task: Task) -> Program:
+    """Run a task on symbols and keep what its outputs need."""
+    graph = Graph()
+    vectors: list[list[Any]] = []
+    position = 0
+    for spec in task.inputs:
+        vectors.append([Expr(graph, graph.input(position + k)) for k in range(spec.size)])
+        position += spec.size
+    try:
+        flats = task.flat(vectors)
+    except TypeError as error:
+        raise TraceError(f"{task.name} cannot be traced: {error}") from error
+    outputs = [[_index(graph, x) for x in flat] for flat in flats]
+    _taint(graph, outputs, position)
+    return _extract(task, graph, outputs).verify()
+
+
+def _index(graph: Graph, x: Any) -> int:
+    return x.index if type(x) is Expr else graph.constant(float(x))
+
+
+def _taint(graph: Graph, outputs: list[list[int]], inputs: int) -> None:
+    """Inputs that the results do not depend on still spoil them when they are not finite.
+
+    Folding removes such inputs (a base position has no part in inverse dynamics); 0 * x, added to the
+    first entry, keeps "a number that is none goes in, one comes out".
+    """
+    used = _needed(graph, outputs)
+    unused = [i for i in range(inputs) if i not in used]
+    target = next((flat for flat in outputs if flat), None)
+    if not unused or target is None:
+        return
+    total: Any = 0.0
+    for i in unused:
+        total = total + wrap(graph, graph.apply("taint", i))
+    target[0] = _index(graph, wrap(graph, target[0]) + total)
+
+
+def _needed(graph: Graph, outputs: list[list[int]]) -> set[int]:
+    needed: set[int] = set()
+    stack = [i for flat in outputs for i in flat]
+    while stack:
+        i = stack.pop()
+        if i not in needed:
+            needed.add(i)
+            node: Any = graph.nodes[i]
+            if node[0] != "const" and node[0] != "input":
+                stack.extend(node[1:])
+    return needed
+
+
+def _extract(task: Task, graph: Graph, outputs: list[list[int]]) -> Program:
+    """Number the needed nodes, fusing products into the sums that alone use them."""
+    nodes: list[Any] = graph.nodes
+    live = sorted(_needed(graph, outputs))
+    fused, swallowed = _choose_fused(nodes, live, {i for flat in outputs for i in flat})
+    number: dict[int, int] = {}
+    constants: list[float] = []
+    inputs = sum(i.size for i in task.inputs)
+    for i in live:
+        if nodes[i][0] == "input":
+            number[i] = nodes[i][1]
+        elif nodes[i][0] == "const":
+            number[i] = inputs + len(constants)
+            constants.append(float(graph.constants[i]))  # type: ignore[arg-type]
+    instructions: list[Instruction] = []
+    first = inputs + len(constants)
+    for i in live:
+        if i in number or i in swallowed:
+            continue
+        op, *args = fused.get(i, nodes[i])
+        number[i] = first + len(instructions)
+        instructions.append((op, tuple(number[a] for a in args)))
+    results = tuple(tuple(number[i] for i in flat) for flat in outputs)
+    return Program(task.name, task.inputs, task.outputs, tuple(constants), tuple(instructions), results)
+
+
+def _choose_fused(nodes: list[Any], live: list[int], kept: set[int]) -> tuple[dict[int, Any], set[int]]:
+    """Which sums become fused multiply-adds, and which products disappear into them."""
+    uses: Counter[int] = Counter()
+    for i in live:
+        if nodes[i][0] not in ("const", "input"):
+            uses.update(nodes[i][1:])
+    fused: dict[int, Any] = {}
+    swallowed: set[int] = set()
+
+    def free(i: int) -> bool:
+        return bool(nodes[i][0] == "mul" and uses[i] == 1 and i not in kept and i not in swallowed)
+
+    for i in live:
+        op = nodes[i][0]
+        if op not in ("add", "sub"):
+            continue
+        _, a, b = nodes[i]
+        # Of two products keep the older one: its value is there earlier.
+        if free(b):
+            fused[i] = ("fma" if op == "add" else "fnma", nodes[b][1], nodes[b][2], a)
+            swallowed.add(b)
+        elif free(a):
+            fused[i] = ("fma" if op == "add" else "fms", nodes[a][1], nodes[a][2], b)
+            swallowed.add(a)
+    return fused, swallowed

@@ -1,0 +1,173 @@
+"""The rewrite rules, as a table: for each operation, what it may become.
+
+A rule takes the graph and argument ids and answers with an id, or None when it does not apply.
+Zeros and ones disappear, constants fold, minus signs move outwards until an addition swallows them,
+and the arguments of commutative operations are ordered so that equal terms are shared.
+Multiplying by a zero that is known while tracing gives zero whatever the other factor becomes at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from fallingcat.trace.ops import OPS
+
+if TYPE_CHECKING:
+    from fallingcat.trace.graph import Graph
+
+Rule = Callable[..., "int | None"]
+
+
+def fold(op: str) -> Rule:
+    """Operations on constants are done now."""
+    evaluate = OPS[op].evaluate
+
+    def rule(g: Graph, *args: int) -> int | None:
+        constants = g.constants
+        values = [constants[a] for a in args]
+        return None if None in values else g.constant(evaluate(*values))
+
+    return rule
+
+
+def negated(g: Graph, a: int) -> int | None:
+    """The x of a node -x."""
+    node: Any = g.nodes[a]
+    return node[1] if node[0] == "neg" else None  # type: ignore[no-any-return]
+
+
+def add_zero(g: Graph, a: int, b: int) -> int | None:
+    """x + 0 = x."""
+    c = g.constants
+    if c[b] == 0.0:
+        return a
+    return b if c[a] == 0.0 else None
+
+
+def add_negated(g: Graph, a: int, b: int) -> int | None:
+    """x + (-y) = x - y."""
+    y = negated(g, b)
+    if y is not None:
+        return g.apply("sub", a, y)
+    x = negated(g, a)
+    return None if x is None else g.apply("sub", b, x)
+
+
+def order(op: str) -> Rule:
+    """Commutative operations take their arguments in the order of their birth."""
+
+    def rule(g: Graph, a: int, b: int) -> int | None:
+        return g.raw(op, a, b) if a <= b else g.raw(op, b, a)
+
+    return rule
+
+
+def sub_zero(g: Graph, a: int, b: int) -> int | None:
+    """x - 0 = x, 0 - x = -x, x - x = 0."""
+    c = g.constants
+    if c[b] == 0.0:
+        return a
+    if c[a] == 0.0:
+        return g.apply("neg", b)
+    return g.constant(0.0) if a == b else None
+
+
+def sub_negated(g: Graph, a: int, b: int) -> int | None:
+    """x - (-y) = x + y, (-x) - y = -(x + y)."""
+    y = negated(g, b)
+    if y is not None:
+        return g.apply("add", a, y)
+    x = negated(g, a)
+    return None if x is None else g.apply("neg", g.apply("add", x, b))
+
+
+def mul_trivial(g: Graph, a: int, b: int) -> int | None:
+    """0 x = 0, 1 x = x, (-c) x = -(c x)."""
+    ca, cb = g.constants[a], g.constants[b]
+    if ca is None and cb is None:
+        return None
+    c, x = (ca, b) if ca is not None else (cb, a)
+    if c == 0.0:
+        return g.constant(0.0)
+    if c == 1.0:
+        return x
+    if c == -1.0:
+        return g.apply("neg", x)
+    if c is not None and c < 0.0:
+        return g.apply("neg", g.apply("mul", g.constant(-c), x))
+    return None
+
+
+def mul_negated(g: Graph, a: int, b: int) -> int | None:
+    """(-x) y = -(x y)."""
+    x = negated(g, a)
+    if x is not None:
+        return g.apply("neg", g.apply("mul", x, b))
+    y = negated(g, b)
+    return None if y is None else g.apply("neg", g.apply("mul", a, y))
+
+
+def div_trivial(g: Graph, a: int, b: int) -> int | None:
+    """0 / x = 0, x / c = x (1/c) where 1/c is exact."""
+    if g.constants[a] == 0.0:
+        return g.constant(0.0)
+    c = g.constants[b]
+    if c is not None and c != 0.0 and abs(c) in _EXACT_RECIPROCALS:
+        return g.apply("mul", a, g.constant(1.0 / c))
+    return None
+
+
+_EXACT_RECIPROCALS = frozenset(2.0**k for k in range(-60, 61))
+
+
+def div_negated(g: Graph, a: int, b: int) -> int | None:
+    """(-x) / y = x / (-y) = -(x / y)."""
+    x = negated(g, a)
+    if x is not None:
+        return g.apply("neg", g.apply("div", x, b))
+    y = negated(g, b)
+    return None if y is None else g.apply("neg", g.apply("div", a, y))
+
+
+def neg_of(g: Graph, a: int) -> int | None:
+    """-(-x) = x, -(x - y) = y - x."""
+    node: Any = g.nodes[a]
+    if node[0] == "neg":
+        return int(node[1])
+    return g.apply("sub", node[2], node[1]) if node[0] == "sub" else None
+
+
+def sin_negated(g: Graph, a: int) -> int | None:
+    """sin(-x) = -sin(x)."""
+    x = negated(g, a)
+    return None if x is None else g.apply("neg", g.apply("sin", x))
+
+
+def cos_negated(g: Graph, a: int) -> int | None:
+    """cos(-x) = cos(x)."""
+    x = negated(g, a)
+    return None if x is None else g.apply("cos", x)
+
+
+def select_known(g: Graph, x: int, y: int, a: int, b: int) -> int | None:
+    """A choice that is known, or that does not matter."""
+    cx, cy = g.constants[x], g.constants[y]
+    if cx is not None and cy is not None:
+        return a if cx < cy else b
+    return a if a == b else None
+
+
+RULES: dict[str, tuple[Rule, ...]] = {
+    "add": (fold("add"), add_zero, add_negated, order("add")),
+    "sub": (fold("sub"), sub_zero, sub_negated),
+    "mul": (fold("mul"), mul_trivial, mul_negated, order("mul")),
+    "div": (fold("div"), div_trivial, div_negated),
+    "neg": (fold("neg"), neg_of),
+    "sqrt": (fold("sqrt"),),
+    "sin": (fold("sin"), sin_negated),
+    "cos": (fold("cos"), cos_negated),
+    "atan2": (fold("atan2"),),
+    "select": (select_known,),
+    "taint": (fold("taint"),),
+}

@@ -1,0 +1,16 @@
+"""Shared fixtures. A conftest in this folder also puts it on the path, so that tests can `import trees`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+settings.register_profile("fallingcat", derandomize=True, deadline=None, database=None)
+settings.load_profile("fallingcat")
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """The same numbers in every run and for every test."""
+    return np.random.default_rng(20240229)
