@@ -37,7 +37,7 @@ TIGHT = 1e-12
 SOLVED = 1e-10
 """For what was divided by a mass matrix, whose condition number comes in."""
 
-few = settings(max_examples=12)
+few = settings(max_examples=40)
 floating = st.booleans()
 seeds = st.integers(0, 1000)
 representation = st.sampled_from(REPRESENTATIONS)

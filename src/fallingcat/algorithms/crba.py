@@ -30,6 +30,8 @@ def mass_matrix(model: Model, q: Vector) -> list[list[Scalar]]:
             if j != i:
                 F = [X[child].T @ f for f in F]
             block = [[s @ f for f in F] for s in S[j].columns]
+            if j == i:  # symmetric to the last bit
+                block = [[block[min(a, b)][max(a, b)] for b in range(len(F))] for a in range(len(F))]
             blocks[j, i] = block
             if j != i:
                 blocks[i, j] = [list(row) for row in zip(*block, strict=True)]

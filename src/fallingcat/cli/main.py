@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
+from importlib import resources
 from typing import NamedTuple
 
 from fallingcat import __version__
@@ -108,12 +111,35 @@ def _add_doctor(parser: argparse.ArgumentParser) -> None:
 def _add_robots(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
-    def run(arguments: argparse.Namespace) -> int:
-        from fallingcat.cli.report import list_robots
+    parser.set_defaults(run=_list_robots)
 
-        return list_robots(as_json=arguments.json)
 
-    parser.set_defaults(run=run)
+def _list_robots(arguments: argparse.Namespace) -> int:
+    from rich.text import Text
+
+    from fallingcat.cli.console import fitted, stdout_console
+    from fallingcat.model.sources import bundled_robots
+    from fallingcat.robot import load
+
+    robots = [(name, load(name), _first_sentence(name)) for name in bundled_robots()]
+    if arguments.json:
+        rows = [{"name": name, "n": r.n, "mass": r.mass, "base": r.base, "summary": words} for name, r, words in robots]
+        print(json.dumps(rows, indent=2))
+        return 0
+    console = stdout_console()
+    lines = [
+        {"robot": Text(name, style="bold"), "joint dof": Text(str(r.n)), "kg": Text(f"{r.mass:.4g}"), "": Text(words)}
+        for name, r, words in robots
+    ]
+    console.print(fitted(lines, console.width, right=("joint dof", "kg"), shrink=("",)))
+    return 0
+
+
+def _first_sentence(name: str) -> str:
+    """What the comment at the head of a bundled robot's file says first."""
+    text = resources.files("fallingcat").joinpath("model", "robots", f"{name}.urdf").read_text(encoding="utf-8")
+    comment = re.search(r"<!--\s*(.+?)(\.\s|-->)", text, re.DOTALL)
+    return " ".join(comment.group(1).split()) if comment else ""
 
 
 COMMANDS = (

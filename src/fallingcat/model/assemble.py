@@ -65,7 +65,7 @@ def _aligned(axis: Sequence[float] | Array) -> tuple[int, float, Array]:
     """(k, sign, A): the joint's frame turned by A has the axis along sign times coordinate axis k."""
     a = _unit(axis)
     k = int(np.argmax(np.abs(a)))
-    if abs(a[k]) > 1.0 - 1e-15:
+    if np.abs(np.delete(a, k)).max() < 1e-15:
         return k, float(np.sign(a[k])), np.eye(3)
     # The shortest rotation that takes z to the axis.
     v = np.cross([0.0, 0.0, 1.0], a)

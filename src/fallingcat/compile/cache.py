@@ -1,0 +1,149 @@
+"""Object code kept between processes, in a directory only its owner can write.
+
+A file is a header line, a checksum and the object code. It is used only if it and its directory belong to this
+user, nobody else may write them, and the checksum is right; anything else is as if it were not there.
+Writing is atomic, so processes may share a directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+import tempfile
+import threading
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from fallingcat.compile import native
+
+MAGIC = b"fallingcat object code 1\n"
+LIMIT = 512 * 1024 * 1024
+"""Bytes the cache may take; the oldest files go first."""
+
+
+def directory() -> Path | None:
+    """Where object code is kept; None when FALLINGCAT_CACHE is `off` or there is no home."""
+    chosen = os.environ.get("FALLINGCAT_CACHE", "")
+    if chosen.lower() in ("off", "0", "no", "false"):
+        return None
+    if chosen:
+        return Path(chosen).expanduser()
+    home = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return (Path(home) if home and os.path.isabs(home) else Path.home() / ".cache") / "fallingcat"
+    except RuntimeError:
+        return None
+
+
+@cache
+def source_digest() -> str:
+    """A digest of this library's own source: other source, other code."""
+    digest = hashlib.sha256()
+    todo = [resources.files("fallingcat")]
+    while todo:
+        folder = todo.pop()
+        for entry in sorted(folder.iterdir(), key=lambda e: e.name):
+            if entry.is_dir() and entry.name not in ("cli", "robots", "__pycache__"):
+                todo.append(entry)
+            elif entry.name.endswith(".py"):
+                digest.update(entry.name.encode() + b"\0" + entry.read_bytes())
+    return digest.hexdigest()
+
+
+def key(what: str) -> str:
+    """The name of a cache entry: everything its code depends on."""
+    text = "\0".join([what, source_digest(), native.versions(), *native.host()])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def load(name: str) -> tuple[dict[str, Any], bytes] | None:
+    """(facts, object code) of an entry, or None if there is none that can be trusted."""
+    folder = directory()
+    if folder is None or not _private(folder, stat.S_ISDIR):
+        return None
+    path = folder / f"{name}.o"
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            if not _trusted(os.fstat(file.fileno()), stat.S_ISREG):
+                return None
+            data = file.read()
+    except OSError:
+        return None
+    return _decode(name, data)
+
+
+def _decode(name: str, data: bytes) -> tuple[dict[str, Any], bytes] | None:
+    if not data.startswith(MAGIC):
+        return None
+    checksum, _, rest = data[len(MAGIC) :].partition(b"\n")
+    if hashlib.sha256(name.encode() + rest).hexdigest().encode() != checksum:
+        return None
+    header, _, code = rest.partition(b"\n")
+    return json.loads(header), code
+
+
+def save(name: str, facts: dict[str, Any], code: bytes) -> None:
+    """Keep an entry; failing to is not an error, only slower next time."""
+    folder = directory()
+    if folder is None:
+        return
+    rest = json.dumps(facts).encode() + b"\n" + code
+    data = MAGIC + hashlib.sha256(name.encode() + rest).hexdigest().encode() + b"\n" + rest
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _private(folder, stat.S_ISDIR):
+            return
+        descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")  # mode 0600
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+            os.replace(temporary, folder / f"{name}.o")
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+        _prune(folder)
+
+
+_pruning = threading.Lock()
+
+
+def _prune(folder: Path) -> None:
+    """Remove the oldest entries beyond the limit."""
+    if not _pruning.acquire(blocking=False):
+        return
+    try:
+        entries = []
+        for path in folder.glob("*.o"):
+            with contextlib.suppress(OSError):
+                info = path.stat()
+                entries.append((info.st_mtime, info.st_size, path))
+        total = sum(size for _, size, _ in entries)
+        for _, size, path in sorted(entries):
+            if total <= LIMIT:
+                break
+            with contextlib.suppress(OSError):
+                path.unlink()
+            total -= size
+    finally:
+        _pruning.release()
+
+
+def _private(path: Path, kind: Any) -> bool:
+    try:
+        return _trusted(os.stat(path), kind)
+    except OSError:
+        return False
+
+
+def _trusted(info: os.stat_result, kind: Any) -> bool:
+    """Ours, and writable by nobody else."""
+    if not hasattr(os, "getuid"):
+        return bool(kind(info.st_mode))
+    return bool(kind(info.st_mode)) and info.st_uid == os.getuid() and not info.st_mode & 0o022

@@ -1,0 +1,132 @@
+"""sin and cos together, for any number of lanes, as LLVM text.
+
+Cody-Waite reduction to [-pi/4, pi/4] with pi/2 in two parts (exact in its first step thanks to the fused
+multiply-add), then the minimax polynomials of Cephes (S. Moshier); 2 ulp for |x| < 1e5. Beyond that, and for
+infinities, each lane asks the C library. Every lane rounds the same way whatever the number of lanes.
+"""
+
+from __future__ import annotations
+
+import math
+
+from fallingcat.compile.lanes import Lanes
+
+LARGE = 1e5
+HALF_PI = (1.57079632679489655800e00, 6.12323399573676603587e-17)
+SIN = (
+    -1.66666666666666307295e-1, 8.33333333332211858878e-3, -1.98412698295895385996e-4,
+    2.75573136213857245213e-6, -2.50507477628578072866e-8, 1.58962301576546568060e-10,
+)  # fmt: skip
+COS = (
+    4.16666666666665929218e-2, -1.38888888888730564116e-3, 2.48015872888517045348e-5,
+    -2.75573141792967388112e-7, 2.08757008419747316778e-9, -1.13585365213876817300e-11,
+)  # fmt: skip
+ROUND_TO_INTEGER = 6755399441055744.0
+"""1.5 * 2^52: adding it leaves an integer in the low bits."""
+
+
+def sincos(lanes: Lanes) -> str:
+    """define {T, T} @fc_sincos<width>(T x)."""
+    T, TI, W = lanes.type, lanes.int_type, lanes.width
+    c, n = lanes.constant, lanes.integer
+    fma = f"call {T} @llvm.fma.{lanes.suffix}"
+    lines = [
+        f"define internal {{{T}, {T}}} @fc_sincos{W}({T} %x) #0 {{",
+        "entry:",
+        f"  %kx = fmul {T} %x, {c(2.0 / math.pi)}",
+        f"  %k = call {T} @llvm.nearbyint.{lanes.suffix}({T} %kx)",
+        f"  %nk = fneg {T} %k",
+        f"  %r1 = {fma}({T} %nk, {T} {c(HALF_PI[0])}, {T} %x)",
+        f"  %r = {fma}({T} %nk, {T} {c(HALF_PI[1])}, {T} %r1)",
+        f"  %kr = fadd {T} %k, {c(ROUND_TO_INTEGER)}",
+        f"  %quadrant = bitcast {T} %kr to {TI}",
+        f"  %z = fmul {T} %r, %r",
+        *_horner("s", SIN, lanes),
+        f"  %rz = fmul {T} %r, %z",
+        f"  %sin_r = {fma}({T} %s, {T} %rz, {T} %r)",
+        *_horner("c", COS, lanes),
+        f"  %zz = fmul {T} %z, %z",
+        f"  %c1 = {fma}({T} {c(-0.5)}, {T} %z, {T} {c(1.0)})",
+        f"  %cos_r = {fma}({T} %c, {T} %zz, {T} %c1)",
+        f"  %odd1 = and {TI} %quadrant, {n(1)}",
+        f"  %odd = icmp ne {TI} %odd1, {n(0)}",
+        *_pick("sin", "%cos_r", "%sin_r", "%quadrant", lanes),
+        f"  %next = add {TI} %quadrant, {n(1)}",
+        *_pick("cos", "%sin_r", "%cos_r", "%next", lanes),
+        f"  %size = call {T} @llvm.fabs.{lanes.suffix}({T} %x)",
+        f"  %large = fcmp ogt {T} %size, {c(LARGE)}",
+        *_any(lanes),
+        "  br i1 %any, label %far, label %near",
+        "near:",
+        *_return("%sin", "%cos", T),
+        "far:",
+        *_far(lanes),
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def _horner(name: str, coefficients: tuple[float, ...], lanes: Lanes) -> list[str]:
+    T = lanes.type
+    value = lanes.constant(coefficients[-1])
+    lines = []
+    for k in reversed(range(len(coefficients) - 1)):
+        target = f"%{name}" if k == 0 else f"%{name}.{k}"
+        lines.append(
+            f"  {target} = call {T} @llvm.fma.{lanes.suffix}({T} {value}, {T} %z, {T} {lanes.constant(coefficients[k])})"
+        )
+        value = target
+    return lines
+
+
+def _pick(name: str, if_odd: str, if_even: str, quadrant: str, lanes: Lanes) -> list[str]:
+    """The polynomial of the quadrant with its sign (bit 1 of the quadrant moved to the sign bit)."""
+    T, TI, n = lanes.type, lanes.int_type, lanes.integer
+    return [
+        f"  %{name}.p = select {lanes.bool_type} %odd, {T} {if_odd}, {T} {if_even}",
+        f"  %{name}.q = and {TI} {quadrant}, {n(2)}",
+        f"  %{name}.s = shl {TI} %{name}.q, {n(62)}",
+        f"  %{name}.b = bitcast {T} %{name}.p to {TI}",
+        f"  %{name}.x = xor {TI} %{name}.b, %{name}.s",
+        f"  %{name} = bitcast {TI} %{name}.x to {T}",
+    ]
+
+
+def _any(lanes: Lanes) -> list[str]:
+    if lanes.width == 1:
+        return ["  %any = or i1 %large, false"]
+    bits = f"i{lanes.width}"
+    return [f"  %mask = bitcast {lanes.bool_type} %large to {bits}", f"  %any = icmp ne {bits} %mask, 0"]
+
+
+def _return(sin: str, cos: str, T: str) -> list[str]:
+    tag = sin.strip("%").replace(".", "_")
+    return [
+        f"  %ret_{tag}.0 = insertvalue {{{T}, {T}}} undef, {T} {sin}, 0",
+        f"  %ret_{tag}.1 = insertvalue {{{T}, {T}}} %ret_{tag}.0, {T} {cos}, 1",
+        f"  ret {{{T}, {T}}} %ret_{tag}.1",
+    ]
+
+
+def _far(lanes: Lanes) -> list[str]:
+    """Large lanes go to the C library, one by one; the others keep what they have."""
+    T, W = lanes.type, lanes.width
+    if W == 1:
+        return ["  %fs = call double @sin(double %x)", "  %fc = call double @cos(double %x)", *_return("%fs", "%fc", T)]
+    lines = []
+    sin, cos = "%sin", "%cos"
+    for lane in range(W):
+        lines += [
+            f"  %x{lane} = extractelement {T} %x, i32 {lane}",
+            f"  %big{lane} = extractelement {lanes.bool_type} %large, i32 {lane}",
+            f"  %ls{lane} = call double @sin(double %x{lane})",
+            f"  %lc{lane} = call double @cos(double %x{lane})",
+            f"  %ps{lane} = extractelement {T} {sin}, i32 {lane}",
+            f"  %pc{lane} = extractelement {T} {cos}, i32 {lane}",
+            f"  %ms{lane} = select i1 %big{lane}, double %ls{lane}, double %ps{lane}",
+            f"  %mc{lane} = select i1 %big{lane}, double %lc{lane}, double %pc{lane}",
+            f"  %fs{lane} = insertelement {T} {sin}, double %ms{lane}, i32 {lane}",
+            f"  %fc{lane} = insertelement {T} {cos}, double %mc{lane}, i32 {lane}",
+        ]
+        sin, cos = f"%fs{lane}", f"%fc{lane}"
+    return [*lines, *_return(sin, cos, T)]

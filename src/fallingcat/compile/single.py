@@ -1,0 +1,95 @@
+"""One state: the kernel with the lowest latency, as LLVM text.
+
+    void fc_single(ptr input..., ptr output..., ptr ws)
+
+Inputs are read where they lie and results are written where they belong. The sines and cosines of all
+joint angles are taken four at a time in vector registers before anything else.
+"""
+
+from __future__ import annotations
+
+from fallingcat.compile.lanes import Lanes, declarations
+from fallingcat.compile.mathlib import sincos
+from fallingcat.compile.pieces import PieceWriter, Storage, write_piece
+from fallingcat.compile.schedule import Schedule
+from fallingcat.trace.program import Program
+
+ONE = Lanes(1)
+
+
+def single_text(program: Program, plan: Schedule, vector: Lanes) -> str:
+    """The module text with `fc_single`; `vector` is the machine's vector, for the sines."""
+    storage = _storage(program)
+    functions = [sincos(ONE)]
+    names = []
+    if plan.angles:
+        functions.append(sincos(vector))
+        functions.append(_angles(program, plan, vector, storage))
+        names.append("fc_angles")
+    for k, values in enumerate(plan.pieces):
+        writer = PieceWriter(program, plan, ONE, storage)
+        write_piece(writer, values)
+        names.append(f"fc_piece{k}")
+        functions.append(writer.function(names[-1]))
+    functions.append(_fixed_results(program, plan, storage))
+    names.append("fc_fixed")
+    calls = "\n".join(f"  call void @{name}({storage.arguments})" for name in names)
+    functions.append(f"define void @fc_single({storage.parameters}) #1 {{\n{calls}\n  ret void\n}}")
+    wide = declarations(vector) if plan.angles else ""
+    return "\n".join([declarations(ONE), wide, *functions])
+
+
+def _storage(program: Program) -> Storage:
+    ins = [f"ptr noalias readonly %in{j}" for j in range(len(program.inputs))]
+    outs = [f"ptr noalias %out{j}" for j in range(len(program.outputs))]
+    parameters = ", ".join([*ins, *outs, "ptr noalias %ws"])
+    arguments = ", ".join(f"ptr {p.split()[-1]}" for p in parameters.split(", "))
+
+    where: dict[int, list[tuple[int, int]]] = {}
+    for j, flat in enumerate(program.results):
+        for position, value in enumerate(flat):
+            where.setdefault(value, []).append((j, position))
+
+    def store_result(writer: PieceWriter, k: int, name: str) -> None:
+        for j, position in where.get(k, ()):
+            writer.store(name, f"%out{j}", position)
+
+    return Storage(parameters, arguments, _load_input, store_result)
+
+
+def _load_input(writer: PieceWriter, k: int) -> str:
+    for j, spec in enumerate(writer.program.inputs):
+        if k < spec.size:
+            return writer.load(f"%in{j}", k)
+        k -= spec.size
+    raise AssertionError("not an input")
+
+
+def _angles(program: Program, plan: Schedule, vector: Lanes, storage: Storage) -> str:
+    """All sines and cosines of inputs, a vector of them at a time."""
+    T, W = vector.type, vector.width
+    writer = PieceWriter(program, plan, ONE, storage)
+    of: dict[tuple[str, int], int] = {
+        (op, args[0]): program.first + k for k, (op, args) in enumerate(program.instructions) if op in ("sin", "cos")
+    }
+    for start in range(0, len(plan.angles), W):
+        group = plan.angles[start : start + W]
+        packed = "zeroinitializer"
+        for lane, angle in enumerate(group):
+            packed = writer.emit(f"insertelement {T} {packed}, double {writer.value(angle)}, i32 {lane}")
+        pair = writer.emit(f"call {{{T}, {T}}} @fc_sincos{W}({T} {packed})")
+        for part, op in enumerate(("sin", "cos")):
+            both = writer.emit(f"extractvalue {{{T}, {T}}} {pair}, {part}")
+            for lane, angle in enumerate(group):
+                value = of.get((op, angle))
+                if value is not None:
+                    writer.define(value, writer.emit(f"extractelement {T} {both}, i32 {lane}"))
+    return writer.function("fc_angles")
+
+
+def _fixed_results(program: Program, plan: Schedule, storage: Storage) -> str:
+    """Results that are constants or inputs."""
+    writer = PieceWriter(program, plan, ONE, storage)
+    for k in sorted({value for flat in program.results for value in flat if value < program.first}):
+        storage.store_result(writer, k, writer.value(k))
+    return writer.function("fc_fixed")

@@ -1,0 +1,55 @@
+"""How many threads batches may use, and the threads themselves."""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+from fallingcat.errors import InputError
+
+_lock = threading.Lock()
+_count: int | None = None
+_pool: tuple[int, int, ThreadPoolExecutor] | None = None
+
+
+def set_threads(count: int) -> None:
+    """Use `count` threads for batches from now on. The results do not depend on it, to the last bit."""
+    global _count
+    _count = _checked(count, "fc.set_threads")
+
+
+def threads() -> int:
+    """The number of threads batches use: what was set, else FALLINGCAT_THREADS, else 1."""
+    if _count is not None:
+        return _count
+    text = os.environ.get("FALLINGCAT_THREADS", "").strip()
+    return _checked(text, "FALLINGCAT_THREADS") if text else 1
+
+
+def _checked(value: object, name: str) -> int:
+    try:
+        count = int(str(value))
+    except ValueError:
+        count = 0
+    if not 1 <= count <= 1024 or isinstance(value, (bool, float)):
+        raise InputError(f"{name} does not fit", expected="a whole number from 1 to 1024", got=repr(value))
+    return count
+
+
+def pool(count: int) -> ThreadPoolExecutor:
+    """A pool of at least `count` threads, made anew in a forked child, where the parent's threads do not exist."""
+    global _pool
+    with _lock:
+        if _pool is None or _pool[0] != os.getpid() or _pool[1] < count:
+            _pool = (os.getpid(), count, ThreadPoolExecutor(count, thread_name_prefix="fallingcat"))
+        return _pool[2]
+
+
+def _after_fork() -> None:
+    global _lock, _pool
+    _lock, _pool = threading.Lock(), None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
