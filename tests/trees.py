@@ -39,12 +39,13 @@ def random_tree(
     types: Sequence[str] = ALL,
     fixed: float = 0.25,
     mimic: float = 0.25,
+    square: bool = False,
     name: str = "tree",
 ) -> fc.Builder:
     """A branched tree with `joints` moving joints, general placements and inertias, in no particular file order.
 
     fixed: how often a fixed joint and one more link are put in between. mimic: how often a joint with one coordinate
-    follows an earlier one (possibly one that itself follows). Damping, friction and armature are set on every joint,
+    follows an earlier one (possibly one that itself follows). square: right angles and coordinate axes only. Damping, friction and armature are set on every joint,
     and count only in robots loaded with joint_dynamics=True.
     """
     rng = np.random.default_rng(seed)
@@ -56,12 +57,12 @@ def random_tree(
         parent = links[rng.integers(len(links))]
         child = f"link{len(links)}"
         if rng.random() < fixed:
-            rows.append((f"weld{len(links)}", "fixed", parent, child, _placement(rng)))
+            rows.append((f"weld{len(links)}", "fixed", parent, child, _placement(rng, square)))
             links.append(child)
             continue
         type_ = str(rng.choice(types))
         joint = f"joint{len(links)}"
-        options = _placement(rng) | _axes(rng) | _inside(rng)
+        options = _placement(rng, square) | _axes(rng, square) | _inside(rng)
         if type_ == "helical":
             options["pitch"] = rng.uniform(0.05, 0.3) * rng.choice([-1, 1])
         if type_ in ONE_AXIS:
@@ -81,25 +82,25 @@ def random_tree(
     return builder
 
 
-def _placement(rng: np.random.Generator) -> dict[str, Any]:
-    right_angles = rng.random() < 0.3
+def _placement(rng: np.random.Generator, square: bool) -> dict[str, Any]:
+    right_angles = rng.random() < 0.3 or square
     rpy = rng.integers(-1, 3, size=3) * np.pi / 2 if right_angles else rng.uniform(-np.pi, np.pi, size=3)
     return {"xyz": rng.uniform(-0.3, 0.3, size=3), "rpy": rpy}
 
 
-def _axis(rng: np.random.Generator) -> Array:
+def _axis(rng: np.random.Generator, square: bool) -> Array:
     """A coordinate axis of either sign, or a general one."""
-    if rng.random() < 0.5:
+    if rng.random() < 0.5 or square:
         return np.array(np.eye(3)[rng.integers(3)] * rng.choice([-1.0, 1.0]))
     a = rng.normal(size=3)
     return np.array(a / np.linalg.norm(a))
 
 
-def _axes(rng: np.random.Generator) -> dict[str, Any]:
+def _axes(rng: np.random.Generator, square: bool) -> dict[str, Any]:
     """An axis, and a second one between 45 and 135 degrees away from it."""
-    first = _axis(rng)
+    first = _axis(rng, square)
     while True:
-        second = _axis(rng)
+        second = _axis(rng, square)
         if abs(first @ second) < 0.7:
             return {"axis": first, "axis2": second}
 

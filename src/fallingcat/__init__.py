@@ -5,6 +5,7 @@
 >>> M = robot.mass_matrix(robot.neutral())
 """
 
+from fallingcat.compile.threads import set_threads as set_threads
 from fallingcat.errors import FallingCatError as FallingCatError
 from fallingcat.errors import FrameError as FrameError
 from fallingcat.errors import InputError as InputError
@@ -15,11 +16,12 @@ from fallingcat.model.description import Description as Description
 from fallingcat.model.doctor import diagnose as diagnose
 from fallingcat.model.findings import Finding as Finding
 from fallingcat.model.sources import bundled_robots as robots
+from fallingcat.own import compile as compile
 from fallingcat.robot import Robot as Robot
 from fallingcat.robot import load as load
 
 __version__ = "0.1.0"
 __all__ = [
     "Builder", "Description", "FallingCatError", "Finding", "FrameError", "InputError", "ModelError", "Robot", "TraceError",
-    "diagnose", "load", "robots",
+    "compile", "diagnose", "load", "robots", "set_threads",
 ]  # fmt: skip

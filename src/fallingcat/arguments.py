@@ -6,6 +6,7 @@ them with the same words.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ Array = NDArray[np.float64]
 QUATERNION_TOLERANCE = 1e-2
 """How far from one the length of a quaternion may be; within it, it is normalised."""
 
+FLOAT64 = np.dtype(np.float64)
+
 CHUNK = 4096
 """Rows converted at a time when an argument needs a copy; bounds the memory beyond inputs and outputs."""
 
@@ -31,22 +34,9 @@ class Batch:
 
     arrays: tuple[NDArray[Any], ...]
     shape: tuple[int, ...]
-
-    @property
-    def count(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
-
-    def direct(self) -> list[Array] | None:
-        """The arguments as 2-d float64 arrays without a copy (one row when broadcast), or None."""
-        rows = []
-        for a in self.arrays:
-            whole = a.shape[:-1] == self.shape
-            if a.dtype != np.float64 or not (whole or a.ndim == 1 or a.size == a.shape[-1]):
-                return None
-            if a.shape[-1] and not a.flags.c_contiguous:
-                return None
-            rows.append(a.reshape((self.count if whole else 1), a.shape[-1]))
-        return rows
+    count: int
+    rows: tuple[Array, ...] | None
+    """The arguments as 2-d float64 arrays without a copy (one row when broadcast), or None where a copy is needed."""
 
     def chunks(self) -> Iterator[tuple[slice, list[Array]]]:
         """The arguments row by row in pieces of contiguous float64."""
@@ -61,36 +51,55 @@ class Batch:
             yield slice(start, stop), pieces
 
 
-def prepare(task: Task, values: Sequence[Any]) -> Batch:
-    """Check and broadcast the arguments of a task."""
+def prepare(task: Task, values: Sequence[Any], check: bool = True) -> Batch:
+    """Convert, check and broadcast the arguments of a task; without `check`, quaternions are left to the caller."""
     if len(values) != len(task.inputs):
         names = ", ".join(i.name for i in task.inputs)
         raise InputError(
             f"{task.name}: wrong number of arguments", expected=f"{len(task.inputs)} ({names})", got=str(len(values))
         )
-    arrays = tuple(_array(task.name, i, v) for i, v in zip(task.inputs, values, strict=True))
+    arrays = tuple([_array(task.name, i, v) for i, v in zip(task.inputs, values, strict=True)])
+    shape = _batch_shape(task, arrays)
+    count = math.prod(shape)
+    if check:
+        check_quaternions(task, arrays)
+    return Batch(arrays, shape, count, _rows(arrays, shape, count))
+
+
+def _batch_shape(task: Task, arrays: tuple[NDArray[Any], ...]) -> tuple[int, ...]:
+    shapes = {a.shape[:-1] for a in arrays}
+    if len(shapes) == 1:
+        return shapes.pop()
     try:
-        shape = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
+        return np.broadcast_shapes(*shapes)
     except ValueError:
-        shapes = ", ".join(f"{i.name} {a.shape}" for i, a in zip(task.inputs, arrays, strict=True))
+        words = ", ".join(f"{i.name} {a.shape}" for i, a in zip(task.inputs, arrays, strict=True))
         raise InputError(
-            f"{task.name}: batch axes do not fit together", expected="leading axes that broadcast", got=shapes,
+            f"{task.name}: batch axes do not fit together", expected="leading axes that broadcast", got=words,
             hint="all axes but the last are batch axes",
         ) from None  # fmt: skip
-    for i, a in zip(task.inputs, arrays, strict=True):
-        check_quaternions(task.name, i, a)
-    return Batch(arrays, shape)
+
+
+def _rows(arrays: tuple[NDArray[Any], ...], shape: tuple[int, ...], count: int) -> tuple[Array, ...] | None:
+    rows = []
+    for a in arrays:
+        whole = a.shape[:-1] == shape
+        if a.dtype != FLOAT64 or not (a.flags.c_contiguous and a.flags.aligned) or not (whole or a.size == a.shape[-1]):
+            return None
+        rows.append(a.reshape((count if whole else 1), a.shape[-1]))
+    return tuple(rows)
 
 
 def _array(name: str, spec: Input, value: Any) -> NDArray[Any]:
+    if type(value) is np.ndarray and value.dtype == FLOAT64 and value.ndim and value.shape[-1] == spec.size:
+        return value
     expected = f"an array of real numbers with last axis {spec.size}"
     try:
         a = np.asarray(value)
     except (ValueError, TypeError) as error:
-        raise InputError(
-            f"{name}: {spec.name} is not an array", expected=expected, got=f"{type(value).__name__}: {error}"
-        ) from None
-    if a.dtype == object or a.dtype.kind not in "fiub":
+        got = f"{type(value).__name__}: {error}"
+        raise InputError(f"{name}: {spec.name} is not an array", expected=expected, got=got) from None
+    if a.dtype.kind not in "fiub":
         hint = "complex numbers run through fallingcat.algorithms, not through arrays" if a.dtype.kind == "c" else ""
         raise InputError(f"{name}: {spec.name} does not hold real numbers", expected=expected, got=_words(value, a), hint=hint)
     if a.ndim == 0 or a.shape[-1] != spec.size:
@@ -105,21 +114,22 @@ def _words(value: Any, a: NDArray[Any]) -> str:
     return "None" if value is None else f"{type(value).__name__} of dtype {a.dtype}"
 
 
-def check_quaternions(name: str, spec: Input, a: NDArray[Any]) -> None:
+def check_quaternions(task: Task, arrays: Sequence[NDArray[Any]]) -> None:
     """Refuse quaternions far from unit length; those that are not numbers pass, and make the result not a number."""
-    for at in spec.quaternions:
-        for start in range(0, max(1, a[..., 0].size), CHUNK * 8):
-            rows = a.reshape(-1, a.shape[-1])[start : start + CHUNK * 8] if a.flags.c_contiguous else a
-            with np.errstate(over="ignore", invalid="ignore"):
-                length = np.sqrt((rows[..., at : at + 4].astype(np.float64) ** 2).sum(axis=-1))
-                bad = np.abs(length - 1.0) > QUATERNION_TOLERANCE
-            if np.any(bad):
-                refuse_quaternion(name, spec, at, float(length[bad].flat[0]))
-            if not a.flags.c_contiguous:
-                break
+    for spec, a in zip(task.inputs, arrays, strict=True):
+        flat = a.reshape(-1, a.shape[-1]) if a.flags.c_contiguous else a
+        pieces = range(0, len(flat), CHUNK) if flat.ndim > 1 else (0,)
+        for at in spec.quaternions:
+            for start in pieces:
+                part = flat[start : start + CHUNK] if flat.ndim > 1 else flat
+                with np.errstate(over="ignore", invalid="ignore"):
+                    length = np.sqrt((part[..., at : at + 4].astype(np.float64) ** 2).sum(axis=-1))
+                    bad = np.abs(length - 1.0) > QUATERNION_TOLERANCE
+                if np.any(bad):
+                    _refuse_quaternion(task.name, spec, at, float(length[bad].flat[0]))
 
 
-def refuse_quaternion(name: str, spec: Input, at: int, length: float) -> None:
+def _refuse_quaternion(name: str, spec: Input, at: int, length: float) -> None:
     raise InputError(
         f"{name}: the quaternion {spec.name}[..., {at}:{at + 4}] is far from unit length",
         expected="length 1", got=f"length {length:.6g}",

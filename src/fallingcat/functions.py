@@ -81,15 +81,28 @@ def task(model: Model, name: str, wrench_frames: tuple[str, ...] = (), **options
     if "frame" in options:
         model.frame(options["frame"])
 
-    def evaluate(*vectors: Any) -> Any:
-        own = vectors[: len(function.inputs)]
-        if wrench_frames:
-            wrenches = dict(zip(wrench_frames, vectors[len(own) :], strict=True))
-            return function.algorithm(model, *own, body_forces(model, wrenches), **options)
-        return function.algorithm(model, *own, **options)
-
-    key = repr((name, model, wrench_frames, sorted(options.items())))
+    evaluate = Evaluate(model, name, wrench_frames, tuple(sorted(options.items())))
+    key = f"{evaluate.name} {evaluate.wrench_frames} {evaluate.options} {model.digest}"
     return Task(name, tuple(inputs), outputs, evaluate, key, function.results)
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """The algorithm behind a task with everything but its input vectors filled in; can be pickled."""
+
+    model: Model
+    name: str
+    wrench_frames: tuple[str, ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def __call__(self, *vectors: Any) -> Any:
+        function = FUNCTIONS[self.name]
+        own = vectors[: len(function.inputs)]
+        options = dict(self.options)
+        if self.wrench_frames:
+            wrenches = dict(zip(self.wrench_frames, vectors[len(own) :], strict=True))
+            return function.algorithm(self.model, *own, body_forces(self.model, wrenches), **options)
+        return function.algorithm(self.model, *own, **options)
 
 
 def quaternions(model: Model) -> tuple[int, ...]:

@@ -7,23 +7,26 @@ takes `out=`.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fallingcat import eager
 from fallingcat.algorithms import configuration
+from fallingcat.compile import Kernel
 from fallingcat.errors import InputError, ModelError
-from fallingcat.functions import task
+from fallingcat.functions import FUNCTIONS, task
 from fallingcat.model.assemble import LockValue, assemble
 from fallingcat.model.description import Description
 from fallingcat.model.doctor import examine
 from fallingcat.model.joints import Representation
 from fallingcat.model.model import Model
 from fallingcat.model.sources import Source, read
+from fallingcat.model.suggest import closest
 from fallingcat.model.tree_text import tree_text
+from fallingcat.task import Task
 
 Array = NDArray[np.float64]
 Wrenches = Mapping[str, ArrayLike]
@@ -79,6 +82,8 @@ class Robot:
             "floating": bool(floating), "gravity": gravity, "joints": joints, "lock": lock, "joint_dynamics": joint_dynamics,
         }  # fmt: skip
         self.model: Model = assemble(description, base=base, **self._options)
+        self._kernels: dict[Any, Kernel] = {}
+        self._lock = threading.RLock()
 
     # -----------------------------------------------------------------------------------------------------------------
     # What it is
@@ -312,11 +317,39 @@ class Robot:
 
     # -----------------------------------------------------------------------------------------------------------------
 
-    def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Array:
-        frames = tuple(wrenches) if wrenches else ()
-        check_options(options)
-        values = (*values, *(wrenches[f] for f in frames)) if wrenches else values
-        result: Array = eager.run(task(self.model, name, frames, **options), values, out)
+    def kernel(self, name: str, wrenches: Iterable[str] = (), **options: Any) -> Kernel:
+        """The compiled function behind a method, for its program, operation count and code.
+
+        >>> print(fc.load("cat").kernel("inverse_dynamics").program)
+        """
+        if name not in FUNCTIONS:
+            raise InputError(f"no function {name!r}", hint=closest(name, FUNCTIONS))
+        frames = tuple(wrenches)
+        key = (name, frames, *options.items())
+        found = self._kernels.get(key)
+        if found is None:
+            check_options(options)
+            made = task(self.model, name, frames, **options)
+            with self._lock:
+                found = self._kernels.setdefault(key, self._make_kernel(made, plain=len(key) == 2 and not frames))
+        return found
+
+    def _make_kernel(self, made: Task, plain: bool) -> Kernel:
+        if not plain:
+            return Kernel(made)
+        # The method itself is the slow path of its compiled form.
+        return Kernel(made, owner=self, slow=getattr(type(self), made.name).__get__(self))
+
+    def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Any:
+        """Run a compiled function; from the second plain call on, its fast form stands in the instance itself."""
+        if wrenches:
+            values = (*values, *wrenches.values())
+        kernel = self.kernel(name, wrenches or (), **options)
+        if options or wrenches:
+            return kernel.entry(*values) if out is None else kernel(*values, out=out)
+        result = kernel(*values, out=out)
+        if kernel.entry_made:
+            self.__dict__[name] = kernel.entry
         return result
 
 

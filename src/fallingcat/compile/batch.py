@@ -47,9 +47,7 @@ def batch_text(program: Program, plan: Schedule, lanes: Lanes) -> str:
 
 def _angles(program: Program, plan: Schedule, lanes: Lanes, storage: Storage) -> str:
     early = set(plan.angles)
-    values = [
-        program.first + k for k, (op, args) in enumerate(program.instructions) if op in ("sin", "cos") and args[0] in early
-    ]
+    values = [program.first + k for k, (op, args) in enumerate(program.instructions) if op in ("sin", "cos") and args[0] in early]
     writer = PieceWriter(program, plan, lanes, storage)
     write_piece(writer, values)
     return writer.function("fc_angles")

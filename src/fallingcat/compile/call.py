@@ -21,9 +21,7 @@ STACK_LIMIT = 4096
 """Doubles of workspace that may live on the stack."""
 
 
-def call_text(
-    inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int, tolerance: float, several: bool
-) -> str:
+def call_text(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int, tolerance: float, several: bool) -> str:
     """The module text with `fc_call` and `fc_bind`; `several` results come in a named tuple."""
     lines: list[str] = []
     _count_arguments(lines, len(inputs))
@@ -144,9 +142,7 @@ def _check_quaternion(lines: list[str], tag: str, data: str, at: int, fits: str,
     return f"%q{tag}_fits"
 
 
-def _compute(
-    lines: list[str], inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int, several: bool
-) -> None:
+def _compute(lines: list[str], inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int, several: bool) -> None:
     """Allocate the results, call the kernel, hand the results over."""
     lines.append("go:")
     if workspace <= STACK_LIMIT:

@@ -66,7 +66,8 @@ def _function(name: str) -> int:
 
 
 PYTHON_FUNCTIONS = ("Py_IncRef", "Py_DecRef", "PyFloat_FromDouble", "PyObject_Vectorcall", "PyType_GenericAlloc",
-                    "PyMem_RawMalloc", "PyMem_RawFree", "PyErr_NoMemory")  # fmt: skip
+                    "PyMem_RawMalloc", "PyMem_RawFree", "PyErr_NoMemory", "PyLong_AsLongLong", "PyLong_FromLongLong",
+                    "PyEval_SaveThread", "PyEval_RestoreThread")  # fmt: skip
 
 
 @cache

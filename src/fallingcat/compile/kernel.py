@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fallingcat.arguments import QUATERNION_TOLERANCE, Batch, check_out, prepare
+from fallingcat.arguments import QUATERNION_TOLERANCE, Batch, check_out, check_quaternions, prepare
 from fallingcat.compile import cache, cpython, native
 from fallingcat.compile.batch import batch_text
 from fallingcat.compile.call import call_text
+from fallingcat.compile.rows import NativeBatch, check_text, rows_text
 from fallingcat.compile.schedule import schedule
 from fallingcat.compile.single import single_text
 from fallingcat.compile.threads import pool, threads
@@ -34,13 +35,18 @@ MIN_ROWS_PER_THREAD = 64
 class Kernel:
     """Machine code for a task. Safe to call from many threads at once."""
 
-    def __init__(self, task: Task, label: str = "") -> None:
+    def __init__(self, task: Task, owner: Any = None, slow: Callable[..., Any] | None = None) -> None:
+        """`owner` is what the fast call is bound to, `slow` where it sends all but plain single states."""
         self.task = task
-        self.name = label or task.name
+        self._owner = self if owner is None else owner
+        self._slow = self if slow is None else slow
         self._lock = threading.RLock()
-        self._single: tuple[Any, ...] | None = None
-        self._batch: tuple[Any, int] | None = None
-        self._keep: list[Any] = []
+        self._entry: Any = None
+        self._batch: NativeBatch | None = None
+        self._keep: tuple[Any, ...] = ()
+
+    def __reduce__(self) -> Any:
+        return Kernel, (self.task,)
 
     @cached_property
     def program(self) -> Program:
@@ -50,26 +56,38 @@ class Kernel:
     # -----------------------------------------------------------------------------------------------------------------
     # One state
 
-    def entry(self, owner: Any, slow: Callable[..., Any], doc: str = "") -> Any:
-        """A built-in function for one state, bound to `owner`, that falls back to `slow`; None where that cannot be."""
-        if not cpython.fast_calls_possible():
-            return None
-        with self._lock:
-            code = self._code("single", self._single_module, cpython.symbols())[0]
-            bind = ctypes.PYFUNCTYPE(None, *[ctypes.py_object] * 4)(code.address("fc_bind"))
-            bind(np.ndarray, np.dtype(np.float64), slow, self.task.results or tuple)
-            function, definition = cpython.builtin(self.name, code.address("fc_call"), owner, doc)
-            self._keep += [code, definition, slow, self.task.results]
-            return function
+    @property
+    def entry(self) -> Any:
+        """A built-in function for one state that leaves everything else to the Python path."""
+        if self._entry is None:
+            if not cpython.fast_calls_possible():
+                return self._slow
+            with self._lock:
+                if self._entry is None:
+                    self._entry = self._make_entry()
+        return self._entry
+
+    @property
+    def entry_made(self) -> bool:
+        """Has the code for one state been made?"""
+        return self._entry is not None
+
+    def _make_entry(self) -> Any:
+        code, _ = self._code("single", self._single_module, cpython.symbols())
+        kind = self.task.results or tuple
+        bind = ctypes.PYFUNCTYPE(None, *[ctypes.py_object] * 4)(code.address("fc_bind"))
+        bind(np.ndarray, np.dtype(np.float64), self._slow, kind)
+        doc = getattr(self._slow, "__doc__", None) or ""
+        function, definition = cpython.builtin(self.task.name, code.address("fc_call"), self._owner, doc)
+        self._keep = (code, definition, kind)  # the function points into these
+        return function
 
     def _single_module(self) -> tuple[dict[str, Any], str]:
         program = self.program
         plan = schedule(program, keep_results=False)
         task = self.task
         text = single_text(program, plan, native.host_lanes())
-        text += call_text(
-            task.inputs, task.outputs, plan.slot_count, QUATERNION_TOLERANCE, several=task.results is not None
-        )
+        text += call_text(task.inputs, task.outputs, plan.slot_count, QUATERNION_TOLERANCE, several=task.results is not None)
         return {"workspace": plan.slot_count, "operations": program.operations}, text
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -78,10 +96,14 @@ class Kernel:
     def __call__(self, *values: Any, out: Any = None) -> Any:
         """Any number of states: broadcasting, other dtypes and strides, `out=`."""
         task = self.task
-        batch = prepare(task, values)
+        batch = prepare(task, values, check=False)
+        if not batch.shape and out is None and cpython.fast_calls_possible():
+            check_quaternions(task, batch.arrays)
+            return self.entry(*(np.require(a, np.float64, "CA") for a in batch.arrays))
         results = check_out(task, batch.shape, out)
-        targets = _targets(results, batch.arrays if out is not None else ())
-        self.run(batch, [t.reshape(batch.count, -1) if t.size else t.reshape(batch.count, 0) for t in targets])
+        targets = results if out is None else _targets(results, batch.arrays)
+        if not self._run(batch, [t.reshape(batch.count, o.size) for t, o in zip(targets, task.outputs, strict=True)]):
+            check_quaternions(task, batch.arrays)  # raises, and says which
         for result, target in zip(results, targets, strict=True):
             if target is not result:
                 result[...] = target
@@ -89,56 +111,44 @@ class Kernel:
             return task.results(*results)
         return results[0] if out is not None or results[0].ndim else float(results[0])
 
-    def run(self, batch: Batch, outs: Sequence[Array]) -> None:
-        """Compute all rows of a batch into contiguous 2-d arrays."""
+    def _run(self, batch: Batch, outs: list[Array]) -> bool:
+        """Compute all rows of a batch into contiguous 2-d arrays; False if a quaternion is far from unit length."""
         if batch.count == 0:
-            return
-        rows = batch.direct()
-        if rows is not None:
-            self._rows(rows, outs, batch.count)
-            return
-        for where, pieces in batch.chunks():
-            self._rows(pieces, [o[where] for o in outs], where.stop - where.start)
+            return True
+        if batch.rows is not None:
+            return self._rows(batch.rows, outs, batch.count)
+        return all(self._rows(pieces, [o[where] for o in outs], where.stop - where.start) for where, pieces in batch.chunks())
 
-    def _rows(self, rows: Sequence[Array], outs: Sequence[Array], count: int) -> None:
-        function, workspace = self._batch_function()
-        pointers = (ctypes.c_void_p * (len(rows) + len(outs)))(*(a.ctypes.data for a in (*rows, *outs)))
-        strides = (ctypes.c_int64 * max(1, len(rows)))(*(0 if len(a) == 1 else a.shape[1] for a in rows))
-        width = native.host_lanes().width
-
-        def part(start: int, stop: int) -> None:
-            space = np.empty(workspace * width + 8)
-            function(start, stop, pointers, strides, (space.ctypes.data + 63) & ~63)
-
+    def _rows(self, rows: Sequence[Array], outs: Sequence[Array], count: int) -> bool:
+        batch = self._native_batch()
         workers = min(threads(), max(1, count // MIN_ROWS_PER_THREAD))
         if workers == 1:
-            part(0, count)
-            return
+            return batch.run(0, count, rows, outs)
+        width = native.host_lanes().width
         step = -(-count // workers // width) * width
         edges = [*range(0, count, step), count]
-        jobs = [pool(workers).submit(part, a, b) for a, b in zip(edges[1:-1], edges[2:], strict=True)]
+        jobs = [pool(workers).submit(batch.run, a, b, rows, outs) for a, b in zip(edges[1:-1], edges[2:], strict=True)]
         try:
-            part(edges[0], edges[1])
+            fits = batch.run(edges[0], edges[1], rows, outs)
         finally:
-            for job in jobs:
-                job.result()
+            others = [job.result() for job in jobs]
+        return fits and all(others)
 
-    def _batch_function(self) -> tuple[Any, int]:
+    def _native_batch(self) -> NativeBatch:
         found = self._batch
         if found is None:
             with self._lock:
-                code, facts = self._code("batch", self._batch_module, {})
-                # CDLL-style: the interpreter lock is released while it runs
-                kind = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-                found = self._batch = (kind(code.address("fc_batch")), int(facts["workspace"]))
-                self._keep.append(code)
+                code, facts = self._code("batch", self._batch_module, cpython.symbols())
+                found = self._batch = NativeBatch(self.task, code, int(facts["workspace"]))
         return found
 
     def _batch_module(self) -> tuple[dict[str, Any], str]:
         program = self.program
         plan = schedule(program, keep_results=True)
         facts = {"workspace": program.input_count + plan.slot_count, "operations": program.operations}
-        return facts, batch_text(program, plan, native.host_lanes())
+        text = batch_text(program, plan, native.host_lanes())
+        text += check_text(QUATERNION_TOLERANCE) + rows_text(self.task.inputs, self.task.outputs)
+        return facts, text
 
     # -----------------------------------------------------------------------------------------------------------------
 
@@ -146,15 +156,15 @@ class Kernel:
         self, kind: str, module: Callable[[], tuple[dict[str, Any], str]], symbols: dict[str, int]
     ) -> tuple[native.Code, dict[str, Any]]:
         """Machine code from the cache, or compiled now and kept."""
-        name = cache.key(f"{kind}\0{self.task.key}") if self.task.key else ""
-        found = cache.load(name) if name else None
+        # A user's own function has no key: it is traced first, and its program is the key.
+        name = cache.key(f"{kind}\0{self.task.key or self.program}")
+        found = cache.load(name)
         if found is not None:
             facts, code = found
         else:
             facts, text = module()
             code = native.compile_object(text)
-            if name:
-                cache.save(name, facts, code)
+            cache.save(name, facts, code)
         return native.Code(code, symbols), facts
 
     @cached_property

@@ -90,7 +90,7 @@ def write_piece(writer: PieceWriter, values: Sequence[int]) -> None:
             pair = angles.get(args[0])
             if pair is None:
                 pair = angles[args[0]] = _sincos(writer, writer.value(args[0]))
-            name = writer.emit(f"extractvalue {_pair(writer)} {pair}, {'sin cos'.split().index(op)}")
+            name = writer.emit(f"extractvalue {_pair(writer)} {pair}, {['sin', 'cos'].index(op)}")
         else:
             name = SPELLINGS[op](writer, [writer.value(a) for a in args])
         writer.define(k, name)

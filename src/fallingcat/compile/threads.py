@@ -21,10 +21,11 @@ def set_threads(count: int) -> None:
 
 def threads() -> int:
     """The number of threads batches use: what was set, else FALLINGCAT_THREADS, else 1."""
-    if _count is not None:
-        return _count
-    text = os.environ.get("FALLINGCAT_THREADS", "").strip()
-    return _checked(text, "FALLINGCAT_THREADS") if text else 1
+    global _count
+    if _count is None:
+        text = os.environ.get("FALLINGCAT_THREADS", "").strip()
+        _count = _checked(text, "FALLINGCAT_THREADS") if text else 1
+    return _count
 
 
 def _checked(value: object, name: str) -> int:

@@ -145,6 +145,8 @@ def assemble(
     joint_dynamics: bool = False,
 ) -> Model:
     """The model of a description that the doctor found no errors in."""
+    if lock is not None and not isinstance(lock, Mapping):
+        raise InputError("lock does not fit", expected="a mapping from joint names to positions", got=type(lock).__name__)
     choice = _Choice(description, joints, lock or {})
     root = _base_link(description, base)
     coordinates, nq, nv = choice.number(7 if floating else 0, 6 if floating else 0)
@@ -169,12 +171,20 @@ def assemble(
 
 
 def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
-    g = np.asarray(gravity, dtype=float)
+    g = _numbers(gravity)
     if g.shape != (3,) or not np.all(np.isfinite(g)):
         raise InputError(
             "gravity does not fit", expected="three finite numbers", got=repr(gravity), hint="for instance (0, 0, -9.81)"
         )
     return float(g[0]), float(g[1]), float(g[2])
+
+
+def _numbers(value: object) -> Array:
+    """An array of numbers; one that is not finite when the value holds anything else."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.array(np.nan)
 
 
 def _base_link(description: Description, base: str | None) -> str:
@@ -239,9 +249,12 @@ class _Choice:
         model, _ = CANONICAL[self.by_name[name].type](self.by_name[name])
         if value is None:
             return model.neutral()
-        q = np.atleast_1d(np.asarray(value, dtype=float))
+        q, at = np.atleast_1d(_numbers(value)), model.quaternion_at
         if q.shape != (model.nq,) or not np.all(np.isfinite(q)):
             raise InputError(f"lock[{name!r}] does not fit", expected=f"{model.nq} finite numbers", got=repr(value))
+        if at is not None and abs(np.linalg.norm(q[at : at + 4]) - 1.0) > 1e-2:
+            got = f"length {np.linalg.norm(q[at : at + 4]):.6g}"
+            raise InputError(f"lock[{name!r}]: the quaternion is far from unit length", expected="length 1", got=got, hint="order is x y z w")
         return [float(x) for x in q]
 
     def lock_of(self, joint: Joint) -> list[float] | None:

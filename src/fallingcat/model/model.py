@@ -6,6 +6,7 @@ are kept in `frames`. The floating base is an ordinary joint from the world to t
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -102,6 +103,11 @@ class Model:
     def mass(self) -> float:
         """Of all that can move."""
         return float(sum(body.inertia.mass for body in self.bodies))
+
+    @cached_property
+    def digest(self) -> str:
+        """A short text that differs whenever anything about the model does; for caches."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()
 
     @cached_property
     def _frames(self) -> dict[str, FrameOf]:

@@ -21,7 +21,6 @@ _BRANCH = (
 class Expr:
     """A node of a graph."""
 
-    __array_ufunc__ = None  # a NumPy number on the left leaves the operation to us
     __hash__ = None  # type: ignore[assignment]
     __slots__ = ("graph", "index")
 

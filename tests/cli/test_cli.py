@@ -1,0 +1,399 @@
+"""The command line: exit statuses, words for people, JSON for programs, and no tracebacks."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from fallingcat.cli import console, report
+from fallingcat.cli.main import COMMANDS, main
+
+SRC = Path(__file__).resolve().parents[2] / "src"
+INERTIA = '<inertia ixx="0.01" iyy="0.02" izz="0.015"/>'
+each_robot = pytest.mark.parametrize("name", fc.robots())
+
+
+def link(name: str, mass: float = 1.0) -> str:
+    return f'<link name="{name}"><inertial><origin xyz="0.02 0 0.01"/><mass value="{mass}"/>{INERTIA}</inertial></link>'
+
+
+def joint(name: str, kind: str, parent: str, child: str, more: str = "") -> str:
+    origin = '<origin xyz="0.1 0.02 0.03"/>'
+    return f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{origin}{more}</joint>'
+
+
+def many_dof() -> str:
+    parts = [link("l0")]
+    for i in range(1, 65):
+        axis = ("1 0 0", "0 1 0", "0 0 1")[i % 3]
+        parts += [
+            link(f"l{i}", 0.2),
+            joint(f"j{i}", "continuous", "l0" if i % 8 == 1 else f"l{i - 1}", f"l{i}", f'<axis xyz="{axis}"/>'),
+        ]
+    return "".join(parts)
+
+
+def zoo() -> str:
+    """One joint of every kind, joint dynamics, a mimic, a weld."""
+    limit = '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>'
+    joints = [
+        ("planar", '<axis xyz="0 0 1"/>'), ("spherical", ""), ("universal", '<axis xyz="1 0 0"/><axis2 xyz="0 1 0"/>'),
+        ("cylindrical", '<axis xyz="0 1 0"/>'), ("floating", ""), ("helical", '<axis xyz="0 1 0" pitch="0.1"/>'),
+        ("revolute", limit + '<dynamics damping="0.1" friction="0.2" armature="0.3"/>'),
+        ("revolute", limit + '<mimic joint="j6" multiplier="2" offset="0.1"/>'), ("fixed", ""), ("prismatic", limit),
+    ]  # fmt: skip
+    return link("root") + "".join(
+        link(f"c{k}") + joint(f"j{k}", kind, "root", f"c{k}", more) for k, (kind, more) in enumerate(joints)
+    )
+
+
+ODD = {
+    "one link": link("stone"),
+    "welded pair": link("a") + link("b") + joint("j", "fixed", "a", "b"),
+    "many degrees of freedom": many_dof(),
+    "zoo": zoo(),
+    "hostile names": link("[bold red]a[/]") + link("b\u202e{}") + joint("%s[/x]", "continuous", "[bold red]a[/]", "b\u202e{}"),
+}
+
+
+@pytest.fixture
+def urdf(tmp_path: Path) -> Any:
+    def write(body: str, name: str = "odd") -> str:
+        path = tmp_path / f"{name}.urdf"
+        path.write_text(f'<robot name="{name}">{body}</robot>', encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+@pytest.fixture(autouse=True)
+def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def command(*words: str, **options: Any) -> subprocess.Popen[str]:
+    environment = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "TTY_COMPATIBLE")} | {"PYTHONPATH": str(SRC)}
+    environment |= options.pop("env", {})
+    pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "encoding": "utf-8"} | options
+    return subprocess.Popen([sys.executable, "-m", "fallingcat", *words], env=environment, **pipe)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What stderr says about a command line that must be refused."""
+    assert main(words) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert "Traceback" not in output.err
+    return output.err
+
+
+# Help
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(c.name in text and c.summary.split()[0] in text for c in COMMANDS)
+
+
+@pytest.mark.parametrize("name", [c.name for c in COMMANDS])
+def test_help_of_a_command_is_complete(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = {
+        "report": ["ROBOT", "--fixed", "--base", "--joint-dynamics", "--state", "--json", "Exit status"],
+        "doctor": ["FILE", "--json", "Exit status"],
+        "robots": ["--json"],
+    }
+    assert main([name, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(word in text for word in expected.get(name, []))
+    # Every option has an explanation.
+    assert re.findall(r"^  -\S+(?: [A-Z]+)?$\n(?!   )", text, re.MULTILINE) == []
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"fallingcat {fc.__version__}\n"
+
+
+def test_help_imports_no_implementation() -> None:
+    loaded = "sorted(m for m in sys.modules if m.startswith('rich'))"
+    code = f"import sys; from fallingcat.cli.main import main; main(['--help']); print({loaded})"
+    result = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": str(SRC)}, capture_output=True, text=True, check=True
+    )
+    assert result.stdout.endswith("[]\n")
+
+
+def test_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "report" in refused(capsys)
+
+
+# Robots and doctor
+
+
+def test_robots(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["robots"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == list(fc.robots())
+    assert main(["robots", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["name"] for row in rows] == list(fc.robots())
+    assert all(row["summary"] for row in rows)
+
+
+def test_doctor_statuses(urdf: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "cat"]) == 0
+    assert main(["doctor", urdf(link("a") + link("b") + joint("j", "revolute", "a", "b"))]) == 1
+    assert main(["doctor", urdf(link("a") + joint("j", "revolute", "a", "nowhere"))]) == 2
+    capsys.readouterr()
+    assert main(["doctor", "cat", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["healthy"]
+
+
+# Report
+
+
+@each_robot
+def test_report_of_a_bundled_robot(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", name]) == 0
+    output = capsys.readouterr()
+    assert output.err == ""
+    robot = fc.load(name)
+    for word in (name, *robot.joint_names, f"{robot.mass:.4g} kg", "all 10 checks hold", "healthy"):
+        assert word in output.out
+    assert "\x1b" not in output.out
+    assert max(map(len, output.out.splitlines())) <= console.PIPE_WIDTH
+
+
+@each_robot
+@pytest.mark.parametrize("options", [[], ["--fixed", "--state", "random"], ["--joint-dynamics", "--state", "random"]])
+def test_report_as_json(name: str, options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", name, "--json", *options]) == 0
+    data = json.loads(capsys.readouterr().out)
+    robot = fc.load(name, floating="--fixed" not in options, joint_dynamics="--joint-dynamics" in options)
+    assert data["robot"]["nv"] == robot.nv
+    assert data["robot"]["joints"] == list(robot.joint_names)
+    assert sum(body["mass"] for body in data["bodies"]) == pytest.approx(robot.mass)
+    assert len(data["mass_matrix"]["labels"]) == robot.nv
+    assert all(data["mass_matrix"]["labels"])
+    M = np.array(data["mass_matrix"]["values"])
+    nu = np.array(data["state"]["nu"])
+    assert np.allclose(M, robot.mass_matrix(data["state"]["q"]), rtol=1e-12, atol=1e-12)
+    assert data["energies"]["kinetic"] == pytest.approx(0.5 * nu @ M @ nu, rel=1e-10)
+    assert all(check["passed"] in (True, None) for check in data["checks"])
+    assert data["findings"] == []
+
+
+@pytest.mark.parametrize("fixed", [False, True], ids=["floating", "fixed"])
+@pytest.mark.parametrize("name", ODD)
+def test_report_of_an_odd_robot(name: str, fixed: bool, urdf: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [urdf(ODD[name]), "--joint-dynamics", "--state", "random", *(["--fixed"] if fixed else [])]
+    assert main(["report", *words]) == 0
+    text = capsys.readouterr().out
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    if fixed and name in ("one link", "welded pair"):
+        assert "nothing moves" in text
+        assert "Nothing to check" in text
+    else:
+        assert f"all {7 if fixed else 10} checks hold" in text
+    assert main(["report", "--json", *words]) == 0
+    json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 200])
+def test_report_fits_the_terminal(width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert main(["report", "tree9", "--fixed", "--state", "random"]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= width
+
+
+def test_report_with_another_base(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "cat", "--base", "tail_tip", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["robot"]["base"] == "tail_tip"
+    assert data["robot"]["joints"] == list(fc.load("cat").joint_names)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".npz"])
+def test_state_from_a_file(suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    robot, path = fc.load("spacearm"), tmp_path / f"state{suffix}"
+    q, nu = robot.random_configuration(3), robot.random_velocity(4)
+    if suffix == ".json":
+        path.write_text(json.dumps({"q": q.tolist(), "nu": nu.tolist()}))
+    else:
+        np.savez(path, q=q, nu=nu)
+    assert main(["report", "spacearm", "--json", "--state", str(path)]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["state"]["q"] == q.tolist()
+    assert data["energies"]["kinetic"] == pytest.approx(robot.kinetic_energy(q, nu))
+
+
+def test_a_wrong_robot_fails_its_checks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The checks can fail: a mass matrix that is off by a millionth is noticed, and the exit status says so."""
+    honest = fc.Robot.mass_matrix
+
+    def off(self: fc.Robot, q: Any, **options: Any) -> Any:
+        M = honest(self, q, **options)
+        M[0, 1] += 1e-6
+        return M
+
+    monkeypatch.setattr(fc.Robot, "mass_matrix", off)
+    assert main(["report", "cat"]) == 1
+    text = capsys.readouterr().out
+    assert "✗  mass matrix symmetric" in text
+    assert "✗  inverse dynamics" in text
+
+
+def test_a_singular_mass_matrix_fails_without_a_traceback() -> None:
+    identity = next(i for i in report.IDENTITIES if i.kind == "positive")
+    robot = fc.load("tree9")
+    q, nu = robot.neutral(), np.zeros(robot.nv)
+    motion = report.Motion(robot, q, nu, nu, np.zeros((robot.nv, robot.nv)), nu)
+    assert identity.measure(motion) <= identity.bound
+
+    def explode(motion: report.Motion) -> float:
+        raise ZeroDivisionError
+
+    broken = replace(identity, measure=explode)
+    assert np.isnan(report._measured(broken, motion))
+    assert report._judge(broken, [float("nan"), 1.0], 0.0).passed is False
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["report", "kat"], "did you mean the bundled robot 'cat'"),
+        (["report", "no/such/file.urdf"], "there is no file"),
+        (["report", "cat", "--base", "tial_tip"], "did you mean 'tail_tip'"),
+        (["report", "cat", "--state", "upside-down"], "neutral, random"),
+        (["report", "cat", "--state", "missing.json"], "No such file"),
+        (["report", "cat", "--state", "missing.npz"], "No such file"),
+        (["report"], "ROBOT"),
+        (["report", "cat", "--fix"], "--fix"),
+        (["repot", "cat"], "report"),
+        (["robots", "cat"], "unrecognized"),
+    ],
+)
+def test_a_mistake_is_one_clear_message(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert message in refused(capsys, *words)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[1, 2]", "{}", '{"q": [1, 2]}', '{"q": "cat"}', '{"q": null}', '{"q": {"x": 1}}', '{"q": [[], [1]]}', "\x00\xff"],
+)
+def test_a_broken_state_file_is_refused(content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for suffix in (".json", ".npz"):
+        path = tmp_path / f"state{suffix}"
+        path.write_bytes(content.encode("latin-1"))
+        assert "--state" in refused(capsys, "report", "cat", "--state", str(path))
+
+
+def test_a_state_that_is_not_finite_or_not_unit_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "state.npz"
+    q = fc.load("cat").neutral()
+    np.savez(path, q=np.full_like(q, np.nan))
+    assert "finite" in refused(capsys, "report", "cat", "--state", str(path))
+    np.savez(path, q=2.0 * q)
+    assert "unit length" in refused(capsys, "report", "cat", "--state", str(path))
+
+
+def test_a_broken_robot_lists_every_error(urdf: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    error = refused(capsys, "report", urdf(link("a") + joint("j", "revolut", "a", "b")))
+    assert "2 errors" in error
+    assert "did you mean 'revolute'" in error
+
+
+# The process
+
+
+def test_module_and_pipe() -> None:
+    with command("report", "cat") as process:
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert err == ""
+    assert "\x1b" not in out
+    assert "all 10 checks hold" in out
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of this kind are POSIX")
+@pytest.mark.parametrize("words", [("report", "humanoid"), ("report", "humanoid", "--json"), ("robots",), ("doctor", "cat")])
+def test_a_reader_that_leaves_is_no_error(words: tuple[str, ...]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with command(*words, stdout=write) as process:
+        os.close(write)
+        _, err = process.communicate(timeout=60)
+    assert err == ""
+    assert process.returncode == 1
+
+
+def test_a_terminal_without_unicode_is_no_error() -> None:
+    with command("report", "tree9", env={"PYTHONIOENCODING": "ascii"}, encoding="ascii") as process:
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert "tree9" in out
+
+
+def test_interrupt(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(report, "measure", interrupted)
+    assert main(["report", "cat"]) == 130
+    assert capsys.readouterr().err == "fallingcat: interrupted\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of this kind are POSIX")
+def test_interrupt_by_signal(tmp_path: Path) -> None:
+    fifo = tmp_path / "robot.urdf"
+    os.mkfifo(fifo)  # reading it waits for ever
+    with command("report", str(fifo)) as process:
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "fallingcat: interrupted\n")
+
+
+# Pictures
+
+
+def test_bar() -> None:
+    assert console.bar(0.0, 8) == ""
+    assert console.bar(1.0, 8) == "█" * 8
+    assert console.bar(7.0, 8) == "█" * 8
+    assert console.bar(0.5, 1) == "▌"
+
+
+def test_large_matrices_are_drawn_in_blocks() -> None:
+    C = np.zeros((100, 100))
+    C[99, 0] = 0.5
+    cells, side = console.blocks(C)
+    assert side == 3
+    assert cells.shape == (34, 34)
+    assert cells[33, 0] == 0.5
+    assert np.count_nonzero(cells) == 1
+
+
+def test_coupling_is_free_of_units() -> None:
+    M = fc.load("quadruped").mass_matrix(fc.load("quadruped").random_configuration(0))
+    D = np.diag(np.exp(np.random.default_rng(0).normal(size=len(M))))
+    assert np.allclose(console.coupling(M), console.coupling(D @ M @ D))
+    assert np.allclose(np.diag(console.coupling(M)), 1.0)

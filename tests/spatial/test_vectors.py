@@ -1,0 +1,212 @@
+"""Twists, wrenches, transforms and rotations: dense matrices agree, power is invariant, mixed frames are refused."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+from trees import relative_error
+
+from fallingcat.errors import FrameError
+from fallingcat.spatial import AxisRotation, Force, MatrixRotation, Motion, Rotation, Subspace, Transform, axis_rotation, so3
+
+TIGHT = 1e-14
+KINDS = [float, complex, mpmath.mpf]
+
+
+def real(x: object) -> np.ndarray:
+    return np.vectorize(lambda y: float(y.real), otypes=[float])(np.array(x, dtype=object))
+
+
+def tuples(A: np.ndarray) -> tuple:
+    return tuple(map(tuple, A.tolist()))
+
+
+def hat(w: np.ndarray) -> np.ndarray:
+    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
+
+
+def random_rotation(rng: np.random.Generator) -> MatrixRotation:
+    return MatrixRotation(so3.exp(tuple(2 * rng.normal(size=3))))
+
+
+def random_axis_rotation(rng: np.random.Generator, axis: int) -> AxisRotation:
+    angle = rng.uniform(-3, 3)
+    return AxisRotation(axis, np.cos(angle), np.sin(angle), random_rotation(rng).R)
+
+
+def random_transform(rng: np.random.Generator, a: str, b: str) -> Transform:
+    rotation = random_rotation(rng) if rng.random() < 0.5 else random_axis_rotation(rng, int(rng.integers(3)))
+    return Transform(rotation, tuple(rng.normal(size=3).tolist()), a, b)
+
+
+def dense(X: Transform) -> np.ndarray:
+    """Motion transform from rotation and position, written from the definition (Featherstone 2008, eq. 2.24)."""
+    E = np.array(X.E.matrix())
+    return np.block([[E, -E @ hat(np.array(X.r))], [np.zeros((3, 3)), E]])
+
+
+def motion(rng: np.random.Generator, frame: str, kind: type = float) -> Motion:
+    return Motion.of([kind(x) for x in rng.normal(size=6)], frame)
+
+
+def force(rng: np.random.Generator, frame: str, kind: type = float) -> Force:
+    return Force.of([kind(x) for x in rng.normal(size=6)], frame)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Vectors
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cross_products_are_dense_matrices(kind: type, rng: np.random.Generator) -> None:
+    """v x and v x* = -(v x)^T in (linear; angular) order."""
+    v, m, f = motion(rng, "a", kind), motion(rng, "a", kind), force(rng, "a", kind)
+    V, W = hat(real(v.lin)), hat(real(v.ang))
+    crm = np.block([[W, V], [np.zeros((3, 3)), W]])
+    assert relative_error(real(v.cross(m).entries()), crm @ real(m.entries())) < TIGHT
+    assert relative_error(real(v.cross(f).entries()), -crm.T @ real(f.entries())) < TIGHT
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_vector_space(kind: type, rng: np.random.Generator) -> None:
+    """Sums, differences, opposites and multiples, entry by entry."""
+    for make in (motion, force):
+        x, y = make(rng, "a", kind), make(rng, "a", kind)
+        a, b = real(x.entries()), real(y.entries())
+        assert relative_error(real((x + y).entries()), a + b) < TIGHT
+        assert relative_error(real((x - y).entries()), a - b) < TIGHT
+        assert relative_error(real((-x).entries()), -a) < TIGHT
+        assert relative_error(real((2.5 * x).entries()), 2.5 * a) < TIGHT
+        assert relative_error(real((x * 2.5).entries()), 2.5 * a) < TIGHT
+        assert real((x + type(x).zero("a")).entries()).tolist() == a.tolist()
+
+
+def test_jacobi_identity(rng: np.random.Generator) -> None:
+    """a x (b x c) + b x (c x a) + c x (a x b) = 0: twists are a Lie algebra."""
+    a, b, c = (motion(rng, "a") for _ in range(3))
+    total = a.cross(b.cross(c)) + b.cross(c.cross(a)) + c.cross(a.cross(b))
+    assert np.abs(total.entries()).max() < TIGHT
+
+
+def test_subspace(rng: np.random.Generator) -> None:
+    """S x and S^T f as dense products."""
+    columns = tuple(motion(rng, "a") for _ in range(3))
+    S, x, f = Subspace(columns, "a"), rng.normal(size=3), force(rng, "a")
+    dense_S = np.column_stack([c.entries() for c in columns])
+    assert len(S) == 3
+    assert relative_error((S @ x).entries(), dense_S @ x) < TIGHT
+    assert relative_error(S.power(f), dense_S.T @ f.entries()) < TIGHT
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Transforms
+
+
+def test_transform_is_its_matrix(rng: np.random.Generator) -> None:
+    """X m, X^T f, X^-1 m and the printed matrix, against the dense matrix."""
+    for _ in range(10):
+        X = random_transform(rng, "a", "b")
+        m, n, f = motion(rng, "b"), motion(rng, "a"), force(rng, "a")
+        assert relative_error(X.matrix(), dense(X)) < TIGHT
+        assert relative_error((X @ m).entries(), dense(X) @ m.entries()) < TIGHT
+        assert relative_error((X.T @ f).entries(), dense(X).T @ f.entries()) < TIGHT
+        assert relative_error(X.inverse().matrix(), np.linalg.inv(dense(X))) < TIGHT
+        assert relative_error(X.bring_back(n).entries(), np.linalg.solve(dense(X), n.entries())) < TIGHT
+
+
+def test_transforms_compose(rng: np.random.Generator) -> None:
+    """X_ab X_bc = X_ac, associative, with inverses and a frame on each side."""
+    for _ in range(10):
+        X_ab, X_bc, X_cd = (random_transform(rng, *pair) for pair in ("ab", "bc", "cd"))
+        X_ac = X_ab @ X_bc
+        assert (X_ac.a, X_ac.b) == ("a", "c")
+        assert relative_error(X_ac.matrix(), dense(X_ab) @ dense(X_bc)) < TIGHT
+        assert relative_error(((X_ab @ X_bc) @ X_cd).matrix(), (X_ab @ (X_bc @ X_cd)).matrix()) < TIGHT
+        back = X_ab @ X_ab.inverse()
+        assert (back.a, back.b) == ("a", "a")
+        assert relative_error(back.matrix(), np.eye(6)) < TIGHT
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_power_does_not_depend_on_the_frame(kind: type, rng: np.random.Generator) -> None:
+    """(X m) . f = m . (X^T f)."""
+    X, m, f = random_transform(rng, "a", "b"), motion(rng, "b", kind), force(rng, "a", kind)
+    assert relative_error(real((X @ m) @ f), real(m @ (X.T @ f))) < TIGHT
+
+
+def test_transform_respects_the_bracket(rng: np.random.Generator) -> None:
+    """X (u x v) = (X u) x (X v)."""
+    X, u, v = random_transform(rng, "a", "b"), motion(rng, "b"), motion(rng, "b")
+    assert relative_error((X @ u.cross(v)).entries(), (X @ u).cross(X @ v).entries()) < TIGHT
+
+
+def test_pose_and_points(rng: np.random.Generator) -> None:
+    """The pose of a in b takes a point's coordinates from a to b."""
+    X, x = random_transform(rng, "a", "b"), rng.normal(size=3)
+    H = np.array(X.pose_of_a_in_b())
+    assert relative_error(X.point(tuple(x)), (H @ [*x, 1.0])[:3]) < TIGHT
+    assert relative_error(H[:3, :3], np.array(X.E.matrix()).T) < TIGHT
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Frames
+
+
+def test_mixed_frames_are_refused(rng: np.random.Generator) -> None:
+    """Every operation on two quantities asks for one frame, and says which two met."""
+    m, n, f, g = motion(rng, "a"), motion(rng, "b"), force(rng, "a"), force(rng, "b")
+    X, Y = random_transform(rng, "a", "b"), random_transform(rng, "c", "d")
+    wrong = [
+        lambda: m + n, lambda: m - n, lambda: f + g, lambda: f - g, lambda: m.cross(n), lambda: m.cross(g), lambda: m @ g,
+        lambda: X @ m, lambda: X.T @ g, lambda: X @ Y, lambda: X.bring_back(n), lambda: Subspace((m,), "a").power(g),
+    ]  # fmt: skip
+    for operation in wrong:
+        with pytest.raises(FrameError, match="frame"):
+            operation()
+    with pytest.raises(FrameError, match="'a'.*'b'"):
+        m + n
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rotations that know their structure
+
+
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("kind", KINDS)
+def test_axis_rotation_is_its_matrix(axis: int, kind: type, rng: np.random.Generator) -> None:
+    """Every method of the factored form against the full matrix E = J^T P^T."""
+    angle, P = rng.uniform(-3, 3), random_rotation(rng).R
+    e = [0.0, 0.0, 0.0]
+    e[axis] = angle
+    E = np.array(so3.exp(tuple(e))).T @ np.array(P).T
+    plain = MatrixRotation(tuples(E))
+    factored = AxisRotation(axis, kind(np.cos(angle)), kind(np.sin(angle)), P)
+    v, other = tuple(kind(x) for x in rng.normal(size=3)), random_rotation(rng)
+    I = tuple(kind(x) for x in rng.normal(size=6))
+    H = tuple(tuple(kind(x) for x in row) for row in rng.normal(size=(3, 3)))
+    full = np.array([[I[0], I[1], I[2]], [I[1], I[3], I[4]], [I[2], I[4], I[5]]])
+    moved = E.T @ real(full) @ E
+    for rotation in (factored, plain):
+        assert isinstance(rotation, Rotation)
+        assert relative_error(real(rotation.matrix()), E) < TIGHT
+        assert relative_error(real(rotation.apply(v)), E @ real(v)) < TIGHT
+        assert relative_error(real(rotation.inverse_apply(v)), E.T @ real(v)) < TIGHT
+        assert relative_error(real(rotation.inverse().matrix()), E.T) < TIGHT
+        assert relative_error(real((rotation @ other).matrix()), E @ np.array(other.R)) < TIGHT
+        assert relative_error(real((other @ rotation).matrix()), np.array(other.R) @ E) < TIGHT
+        upper = real(rotation.inverse_conjugate(I))
+        assert relative_error(upper, moved[np.triu_indices(3)]) < TIGHT
+        assert relative_error(real(rotation.inverse_conjugate_general(H)), E.T @ real(H) @ E) < TIGHT
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_axis_rotation_in_either_form(axis: int, rng: np.random.Generator) -> None:
+    """A sparse placement stays factored, a full one is multiplied out; both are the same rotation."""
+    quarter = so3.exp(tuple(np.pi / 2 * np.eye(3)[axis]))
+    sparse = tuple(tuple(float(round(x)) for x in row) for row in quarter)
+    full = random_rotation(rng).R
+    c, s = np.cos(0.4), np.sin(0.4)
+    assert isinstance(axis_rotation(axis, c, s, sparse), AxisRotation)
+    assert isinstance(axis_rotation(axis, c, s, full), MatrixRotation)
+    assert relative_error(axis_rotation(axis, c, s, full).matrix(), AxisRotation(axis, c, s, full).matrix()) < TIGHT
