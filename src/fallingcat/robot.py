@@ -340,14 +340,15 @@ class Robot:
         # The method itself is the slow path of its compiled form.
         return Kernel(made, owner=self, slow=getattr(type(self), made.name).__get__(self))
 
-    def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Any:
+    def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Array:
         """Run a compiled function; from the second plain call on, its fast form stands in the instance itself."""
         if wrenches:
             values = (*values, *wrenches.values())
         kernel = self.kernel(name, wrenches or (), **options)
         if options or wrenches:
-            return kernel.entry(*values) if out is None else kernel(*values, out=out)
-        result = kernel(*values, out=out)
+            shaped: Array = kernel.entry(*values) if out is None else kernel(*values, out=out)
+            return shaped
+        result: Array = kernel(*values, out=out)
         if kernel.entry_made:
             self.__dict__[name] = kernel.entry
         return result

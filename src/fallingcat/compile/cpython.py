@@ -7,6 +7,7 @@ compared with what NumPy says about an array; if anything differs, every call ta
 from __future__ import annotations
 
 import ctypes
+import importlib
 import sys
 import sysconfig
 from functools import cache
@@ -52,10 +53,8 @@ def fast_calls_possible() -> bool:
 @cache
 def _api() -> Any:
     """NumPy's table of C functions."""
-    try:
-        from numpy._core import _multiarray_umath as umath
-    except ImportError:  # NumPy 1
-        from numpy.core import _multiarray_umath as umath  # type: ignore[no-redef]
+    name = "numpy._core._multiarray_umath" if np.__version__[0] != "1" else "numpy.core._multiarray_umath"
+    umath = importlib.import_module(name)
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     return ctypes.cast(get(umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))

@@ -10,6 +10,7 @@ import ctypes
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ class Kernel:
         batch = prepare(task, values, check=False)
         if not batch.shape and out is None and cpython.fast_calls_possible():
             check_quaternions(task, batch.arrays)
-            return self.entry(*(np.require(a, np.float64, "CA") for a in batch.arrays))
+            return self.entry(*(np.require(a, np.float64, ["C", "A"]) for a in batch.arrays))
         results = check_out(task, batch.shape, out)
         targets = results if out is None else _targets(results, batch.arrays)
         if not self._run(batch, [t.reshape(batch.count, o.size) for t, o in zip(targets, task.outputs, strict=True)]):
@@ -127,7 +128,7 @@ class Kernel:
         width = native.host_lanes().width
         step = -(-count // workers // width) * width
         edges = [*range(0, count, step), count]
-        jobs = [pool(workers).submit(batch.run, a, b, rows, outs) for a, b in zip(edges[1:-1], edges[2:], strict=True)]
+        jobs = [pool(workers).submit(batch.run, a, b, rows, outs) for a, b in pairwise(edges[1:])]
         try:
             fits = batch.run(edges[0], edges[1], rows, outs)
         finally:

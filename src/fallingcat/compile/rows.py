@@ -40,7 +40,7 @@ class NativeBatch:
         """Compute rows start..stop-1; False if a quaternion among them is far from unit length."""
         workspace = np.empty(self._size)
         if self._rows is not None:
-            return self._rows(start, stop, *rows, *outs, workspace) == 0
+            return bool(self._rows(start, stop, *rows, *outs, workspace) == 0)
         return self._run_by_ctypes(start, stop, rows, outs, workspace)
 
     def _run_by_ctypes(self, start: int, stop: int, rows: Sequence[Array], outs: Sequence[Array], workspace: Array) -> bool:

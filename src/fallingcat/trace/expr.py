@@ -97,7 +97,7 @@ class Expr:
         raise TraceError(_BRANCH)
 
     __lt__ = __le__ = __gt__ = __ge__ = _compare
-    __eq__ = __ne__ = _compare  # type: ignore[assignment]
+    __eq__ = __ne__ = _compare
 
     def __abs__(self) -> Any:
         return scalar.where_less(self, 0.0, -self, self)

@@ -34,7 +34,7 @@ def fold(op: str) -> Rule:
 def negated(g: Graph, a: int) -> int | None:
     """The x of a node -x."""
     node: Any = g.nodes[a]
-    return node[1] if node[0] == "neg" else None  # type: ignore[no-any-return]
+    return node[1] if node[0] == "neg" else None
 
 
 def add_zero(g: Graph, a: int, b: int) -> int | None:
