@@ -61,5 +61,6 @@ def test_every_room_is_looked_at() -> None:
 def test_the_reader_of_imports_reads(tmp_path: Path) -> None:
     """It sees plain imports, imports of names, and those inside functions."""
     file = tmp_path / "x.py"
-    file.write_text("import fallingcat.trace as t\nfrom fallingcat import model\ndef f():\n    from fallingcat.compile.jit import g\n")
+    lines = ["import fallingcat.trace as t", "from fallingcat import model", "def f():", "    from fallingcat.compile.jit import g"]
+    file.write_text("\n".join(lines))
     assert rooms(file) == {"trace", "model", "compile"}

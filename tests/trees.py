@@ -45,8 +45,8 @@ def random_tree(
     """A branched tree with `joints` moving joints, general placements and inertias, in no particular file order.
 
     fixed: how often a fixed joint and one more link are put in between. mimic: how often a joint with one coordinate
-    follows an earlier one (possibly one that itself follows). square: right angles and coordinate axes only. Damping, friction and armature are set on every joint,
-    and count only in robots loaded with joint_dynamics=True.
+    follows an earlier one (possibly one that itself follows). square: right angles and coordinate axes only.
+    Damping, friction and armature are set on every joint, and count only in robots loaded with joint_dynamics=True.
     """
     rng = np.random.default_rng(seed)
     links = ["link0"]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fallingcat.algorithms import aba, configuration, crba, energy, kinematics, rnea
+from fallingcat.algorithms import aba, configuration, crba, energy, kinematics, rnea, rnea_derivatives
 from fallingcat.algorithms.kinematics import body_forces
 from fallingcat.model.model import Model
 from fallingcat.task import Input, Output, Task
@@ -39,6 +39,7 @@ Q = ("q", "nq")
 NU = ("nu", "nv")
 DNU = ("dnu", "nv")
 TAU = ("tau", "nv")
+SQUARE: tuple[Size, ...] = ("nv", "nv")
 FRAME = ("frame", "representation")
 
 FUNCTIONS: dict[str, Function] = {
@@ -60,6 +61,14 @@ FUNCTIONS: dict[str, Function] = {
     "bias": Function(rnea.bias, (Q, NU), (("h", ("nv",)),)),
     "gravity_torque": Function(rnea.gravity_torque, (Q,), (("g", ("nv",)),)),
     "base_acceleration": Function(rnea.base_acceleration, (Q, NU, ("ddr", "n")), (("a", (6,)),)),
+    # derivatives
+    "inverse_dynamics_derivatives": Function(
+        rnea_derivatives.inverse_dynamics_derivatives,
+        (Q, NU, DNU),
+        (("dq", SQUARE), ("dnu", SQUARE), ("ddnu", SQUARE)),
+        wrenches=True,
+        results=rnea_derivatives.InverseDynamicsDerivatives,
+    ),
     "kinetic_energy": Function(energy.kinetic_energy, (Q, NU), (("T", ()),)),
     "potential_energy": Function(energy.potential_energy, (Q,), (("V", ()),)),
 }

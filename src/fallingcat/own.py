@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat.compile import Kernel
-from fallingcat.errors import InputError
+from fallingcat.errors import InputError, TraceError
 from fallingcat.functions import FUNCTIONS, Evaluate, quaternions
 from fallingcat.model.model import Model
 from fallingcat.model.suggest import closest
@@ -135,5 +135,13 @@ def _result_shape(evaluate: _Evaluate, inputs: tuple[Input, ...]) -> tuple[int, 
     for spec in inputs:
         vectors.append([Expr(graph, graph.input(position + k)) for k in range(spec.size)])
         position += spec.size
-    result = evaluate(*vectors)
-    return np.shape(np.array(result, dtype=object))
+    name = getattr(evaluate.function, "__name__", "function")
+    try:
+        result = np.array(evaluate(*vectors), dtype=object)
+    except TypeError as error:
+        raise TraceError(f"{name} cannot be traced: {error}") from error
+    for x in result.flat:
+        if not isinstance(x, (Expr, float, int, np.floating, np.integer)):
+            got = f"it returns something with {type(x).__name__} in it"
+            raise TraceError(f"{name} cannot be traced: it must return a number or a rectangular array of numbers; {got}")
+    return result.shape

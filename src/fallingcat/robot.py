@@ -7,7 +7,6 @@ takes `out=`.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -83,7 +82,6 @@ class Robot:
         }  # fmt: skip
         self.model: Model = assemble(description, base=base, **self._options)
         self._kernels: dict[Any, Kernel] = {}
-        self._lock = threading.RLock()
 
     # -----------------------------------------------------------------------------------------------------------------
     # What it is
@@ -330,8 +328,7 @@ class Robot:
         if found is None:
             check_options(options)
             made = task(self.model, name, frames, **options)
-            with self._lock:
-                found = self._kernels.setdefault(key, self._make_kernel(made, plain=len(key) == 2 and not frames))
+            found = self._kernels.setdefault(key, self._make_kernel(made, plain=len(key) == 2 and not frames))
         return found
 
     def _make_kernel(self, made: Task, plain: bool) -> Kernel:
@@ -342,6 +339,11 @@ class Robot:
 
     def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Array:
         """Run a compiled function; from the second plain call on, its fast form stands in the instance itself."""
+        if wrenches is not None and not isinstance(wrenches, Mapping):
+            raise InputError(
+                f"{name}: wrenches is not a mapping", expected="frame name -> (..., 6)", got=type(wrenches).__name__,
+                hint='as in wrenches={"left_foot": w}',
+            )  # fmt: skip
         if wrenches:
             values = (*values, *wrenches.values())
         kernel = self.kernel(name, wrenches or (), **options)
@@ -349,7 +351,7 @@ class Robot:
             shaped: Array = kernel.entry(*values) if out is None else kernel(*values, out=out)
             return shaped
         result: Array = kernel(*values, out=out)
-        if kernel.entry_made:
+        if kernel.entry_made and getattr(type(self), name) is getattr(Robot, name):
             self.__dict__[name] = kernel.entry
         return result
 

@@ -8,6 +8,12 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
+
+import fallingcat as fc
+from fallingcat.algorithms import energy, kinematics
+from fallingcat.algorithms.joint_dynamics import FRICTION_SPEED
+from fallingcat.model import joints as J
+from fallingcat.model.description import Inertial, Joint, Pose
 from trees import (
     ONE_AXIS,
     REPRESENTATIONS,
@@ -25,12 +31,6 @@ from trees import (
     trees,
     without_mimics,
 )
-
-import fallingcat as fc
-from fallingcat.algorithms import energy, kinematics
-from fallingcat.algorithms.joint_dynamics import FRICTION_SPEED
-from fallingcat.model import joints as J
-from fallingcat.model.description import Inertial, Pose
 
 TIGHT = 1e-12
 """For what is evaluated: a few roundings."""
@@ -436,7 +436,7 @@ def test_a_locked_joint_is_a_fixed_one(builder: fc.Builder, floating: bool, seed
     at, nu_at = places(robot)[name]
     locked = load(builder, floating, lock={name: q[at]})
 
-    def fixed(joint: J.Joint) -> J.Joint:  # type: ignore[name-defined]
+    def fixed(joint: Joint) -> Joint:
         if joint.type == "fixed" or leader(robot.description, joint.name)[0] != name:
             return joint
         H = np.linalg.inv(robot.frame_pose(q, joint.parent)) @ robot.frame_pose(q, joint.child)
@@ -480,6 +480,7 @@ def test_the_order_of_joints_is_only_an_order(builder: fc.Builder, floating: boo
 # ---------------------------------------------------------------------------------------------------------------------
 # Joint models: axes and their rates against the joint's own pose
 
+IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 S2, S3 = np.sqrt(0.5), np.sqrt(1.0 / 3.0)
 FORWARD = [
     J.Revolute(0), J.Revolute(1, -1.0), J.Prismatic(2, -1.0), J.Helical(1, 1.0, 0.2), J.Helical(2, -1.0, -0.1),
@@ -494,14 +495,11 @@ def joint_state(joint: J.JointModel, rng: np.random.Generator) -> tuple[list[flo
 
 
 def joint_pose(joint: J.JointModel, q: list[complex]) -> Array:
-    """The body in a joint's frame that is itself turned by P, so that P is tested too."""
+    """The body in the joint's frame, a homogeneous matrix."""
     H = np.eye(4, dtype=complex)
     H[:3, :3] = np.array(joint.rotation(q, IDENTITY).matrix()).T
     H[:3, 3] = joint.offset(q)
     return H
-
-
-IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @pytest.mark.parametrize("joint", MODELS, ids=repr)

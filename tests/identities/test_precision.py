@@ -12,10 +12,10 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from trees import random_tree, relative_error, state
 
 import fallingcat as fc
 from fallingcat.algorithms import aba, crba, rnea
+from trees import random_tree, relative_error, state
 
 ROBOTS = ("cat", "tree9", "spacearm")
 DIGITS = 50

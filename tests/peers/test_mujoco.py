@@ -12,9 +12,9 @@ from importlib import resources
 import mujoco
 import numpy as np
 import pytest
-from trees import Array, places, relative_error, state
 
 import fallingcat as fc
+from trees import Array, places, relative_error, state
 
 TOLERANCE = 1e-9
 CASES = [(name, floating) for name in ("quadruped", "humanoid") for floating in (True, False)]

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
-from trees import Array, body_velocity, leader, places, relative_error
 
 import fallingcat as fc
+from trees import Array, body_velocity, leader, places, relative_error
 
 ROBOTS = {
     "panda": "panda_description/urdf/panda.urdf",  # an arm; its fingers mimic each other along opposite axes

@@ -5,10 +5,10 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import pytest
-from trees import relative_error
 
 from fallingcat.errors import FrameError
 from fallingcat.spatial import ArticulatedInertia, AxisRotation, Force, Inertia, MatrixRotation, Motion, Transform, so3
+from trees import relative_error
 
 TIGHT = 1e-14
 KINDS = [float, complex, mpmath.mpf]
@@ -127,7 +127,8 @@ def test_fifty_digits(rng: np.random.Generator) -> None:
     """With mpmath the algebra itself, not only its inputs, has 50 digits: moved there and back again."""
     with mpmath.workdps(50):
         c, s = mpmath.cos(1), mpmath.sin(1)
-        X = Transform(AxisRotation(2, c, s, ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))), (mpmath.mpf(1) / 3, c, s), "a", "b")
+        turn = AxisRotation(2, c, s, ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
+        X = Transform(turn, (mpmath.mpf(1) / 3, c, s), "a", "b")
         I, _ = body(rng, kind=mpmath.mpf)
         back = X.inverse().T @ (X.T @ I)
         assert max(abs(x - y) for x, y in zip(back.parameters(), I.parameters(), strict=True)) < mpmath.mpf(10) ** -47

@@ -7,9 +7,9 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from trees import STEP, relative_error, slope
 
 from fallingcat.spatial import se3
+from trees import STEP, relative_error, slope
 
 ANGLES = [0.0, 1e-9, 1e-3, 0.7, 0.999999, 1.000001, 2.5, math.pi - 1e-9, math.pi, 4.0, 6.0]
 TIGHT = 1e-14

@@ -7,9 +7,9 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from trees import STEP, relative_error, slope
 
 from fallingcat.spatial import so3
+from trees import STEP, relative_error, slope
 
 KINDS = [float, complex, mpmath.mpf]
 AXES = [(1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, 1.0), (0.48, 0.6, -0.64), (-0.36, 0.8, 0.48)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import pytest
-from trees import relative_error
 
 from fallingcat.errors import FrameError
 from fallingcat.spatial import AxisRotation, Force, MatrixRotation, Motion, Rotation, Subspace, Transform, axis_rotation, so3
+from trees import relative_error
 
 TIGHT = 1e-14
 KINDS = [float, complex, mpmath.mpf]
@@ -164,7 +164,7 @@ def test_mixed_frames_are_refused(rng: np.random.Generator) -> None:
     for operation in wrong:
         with pytest.raises(FrameError, match="frame"):
             operation()
-    with pytest.raises(FrameError, match="'a'.*'b'"):
+    with pytest.raises(FrameError, match=r"'a'.*'b'"):
         m + n
 
 

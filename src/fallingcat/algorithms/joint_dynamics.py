@@ -41,3 +41,16 @@ def add_armature(model: Model, M: list[list[Scalar]]) -> list[list[Scalar]]:
         for k in model.dofs(i):
             M[k][k] = M[k][k] + body.armature * body.multiplier * body.multiplier
     return M
+
+
+def add_passive_derivatives(model: Model, dnu: list[list[Scalar]], nu: Sequence[Scalar]) -> list[list[Scalar]]:
+    """The derivative of tau with respect to nu plus that of the passive torques, on its diagonal."""
+    for i, body in enumerate(model.bodies):
+        square = body.multiplier * body.multiplier
+        for k, x in zip(model.dofs(i), model.speeds(i, nu), strict=True):
+            dnu[k][k] = dnu[k][k] + square * body.damping
+            if body.friction != 0.0:
+                s = x * x + FRICTION_SPEED * FRICTION_SPEED
+                slope = FRICTION_SPEED * FRICTION_SPEED / (s * scalar.sqrt(s))
+                dnu[k][k] = dnu[k][k] + square * body.friction * slope
+    return dnu

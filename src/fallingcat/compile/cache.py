@@ -31,10 +31,10 @@ def directory() -> Path | None:
     chosen = os.environ.get("FALLINGCAT_CACHE", "")
     if chosen.lower() in ("off", "0", "no", "false"):
         return None
-    if chosen:
-        return Path(chosen).expanduser()
     home = os.environ.get("XDG_CACHE_HOME")
     try:
+        if chosen:
+            return Path(chosen).expanduser()
         return (Path(home) if home and os.path.isabs(home) else Path.home() / ".cache") / "fallingcat"
     except RuntimeError:
         return None
@@ -68,14 +68,18 @@ def load(name: str) -> tuple[dict[str, Any], bytes] | None:
         return None
     path = folder / f"{name}.o"
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-        with os.fdopen(descriptor, "rb") as file:
+        with open(path, "rb", opener=_open_plain_file) as file:
             if not _trusted(os.fstat(file.fileno()), stat.S_ISREG):
                 return None
             data = file.read()
     except OSError:
         return None
     return _decode(name, data)
+
+
+def _open_plain_file(path: str, flags: int) -> int:
+    """No links, and no waiting for the writer of a pipe."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
 def _decode(name: str, data: bytes) -> tuple[dict[str, Any], bytes] | None:

@@ -108,7 +108,8 @@ def _check_array(lines: list[str], j: int, spec: Input, after: str, tolerance: f
         f"  %size{j} = load i64, ptr %dims{j}, align 8",
         f"  %stride{j} = load i64, ptr %strides{j}, align 8",
         f"  %is_size{j} = icmp eq i64 %size{j}, {spec.size}",
-        f"  %is_dense{j} = icmp eq i64 %stride{j}, 8",
+        # the stride of an array with less than two entries can be anything
+        f"  %is_dense{j} = icmp eq i64 %stride{j}, {8 if spec.size > 1 else f'%stride{j}'}",
         f"  %ok3_{j} = and i1 %is_size{j}, %is_dense{j}",
     ]
     if not spec.quaternions:
@@ -198,7 +199,7 @@ def _allocate(lines: list[str], j: int, output: Output) -> None:
 
 
 def _tuple(lines: list[str], count: int) -> None:
-    """A named tuple is a tuple: allocate it by its type and fill its items (ob_item follows the size)."""
+    """A named tuple is a tuple: allocate it by its type and fill its items (ob_item is where its fixed part ends)."""
     lines += [
         "  %tuple_type = load ptr, ptr @fc_tuple_type, align 8",
         f"  %tuple = call ptr @fc_PyType_GenericAlloc(ptr %tuple_type, i64 {count})",
@@ -209,6 +210,6 @@ def _tuple(lines: list[str], count: int) -> None:
         "fill:",
     ]
     for j in range(count):
-        lines.append(f"  %item{j} = getelementptr i8, ptr %tuple, i64 {24 + 8 * j}")
+        lines.append(f"  %item{j} = getelementptr i8, ptr %tuple, i64 {tuple.__basicsize__ + 8 * j}")
         lines.append(f"  store ptr %result{j}, ptr %item{j}, align 8")
     lines.append("  ret ptr %tuple")

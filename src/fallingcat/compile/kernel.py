@@ -7,9 +7,9 @@ a key that is known without tracing, so that a second process neither traces nor
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -32,6 +32,12 @@ Array = NDArray[np.float64]
 MIN_ROWS_PER_THREAD = 64
 """Below this a thread costs more than it brings."""
 
+_making = threading.RLock()
+"""Held while a kernel is traced or compiled. A fork waits for it, so that no child inherits half a kernel."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_making.acquire, after_in_parent=_making.release, after_in_child=_making.release)
+
 
 class Kernel:
     """Machine code for a task. Safe to call from many threads at once."""
@@ -41,7 +47,7 @@ class Kernel:
         self.task = task
         self._owner = self if owner is None else owner
         self._slow = self if slow is None else slow
-        self._lock = threading.RLock()
+        self._program: Program | None = None
         self._entry: Any = None
         self._batch: NativeBatch | None = None
         self._keep: tuple[Any, ...] = ()
@@ -49,10 +55,14 @@ class Kernel:
     def __reduce__(self) -> Any:
         return Kernel, (self.task,)
 
-    @cached_property
+    @property
     def program(self) -> Program:
         """The traced program; made when first asked for, because a warm start does not need it."""
-        return trace(self.task)
+        if self._program is None:
+            with _making:
+                if self._program is None:
+                    self._program = trace(self.task)
+        return self._program
 
     # -----------------------------------------------------------------------------------------------------------------
     # One state
@@ -63,7 +73,7 @@ class Kernel:
         if self._entry is None:
             if not cpython.fast_calls_possible():
                 return self._slow
-            with self._lock:
+            with _making:
                 if self._entry is None:
                     self._entry = self._make_entry()
         return self._entry
@@ -79,9 +89,8 @@ class Kernel:
         bind = ctypes.PYFUNCTYPE(None, *[ctypes.py_object] * 4)(code.address("fc_bind"))
         bind(np.ndarray, np.dtype(np.float64), self._slow, kind)
         doc = getattr(self._slow, "__doc__", None) or ""
-        function, definition = cpython.builtin(self.task.name, code.address("fc_call"), self._owner, doc)
-        self._keep = (code, definition, kind)  # the function points into these
-        return function
+        self._keep = (code, kind)  # the function points into these
+        return cpython.builtin(self.task.name, code.address("fc_call"), self._owner, doc)
 
     def _single_module(self) -> tuple[dict[str, Any], str]:
         program = self.program
@@ -100,7 +109,7 @@ class Kernel:
         batch = prepare(task, values, check=False)
         if not batch.shape and out is None and cpython.fast_calls_possible():
             check_quaternions(task, batch.arrays)
-            return self.entry(*(np.require(a, np.float64, ["C", "A"]) for a in batch.arrays))
+            return self.entry(*map(_plain, batch.arrays))
         results = check_out(task, batch.shape, out)
         targets = results if out is None else _targets(results, batch.arrays)
         if not self._run(batch, [t.reshape(batch.count, o.size) for t, o in zip(targets, task.outputs, strict=True)]):
@@ -136,12 +145,12 @@ class Kernel:
         return fits and all(others)
 
     def _native_batch(self) -> NativeBatch:
-        found = self._batch
-        if found is None:
-            with self._lock:
-                code, facts = self._code("batch", self._batch_module, cpython.symbols())
-                found = self._batch = NativeBatch(self.task, code, int(facts["workspace"]))
-        return found
+        if self._batch is None:
+            with _making:
+                if self._batch is None:
+                    code, facts = self._code("batch", self._batch_module, cpython.symbols())
+                    self._batch = NativeBatch(self.task, code, int(facts["workspace"]))
+        return self._batch
 
     def _batch_module(self) -> tuple[dict[str, Any], str]:
         program = self.program
@@ -158,7 +167,8 @@ class Kernel:
     ) -> tuple[native.Code, dict[str, Any]]:
         """Machine code from the cache, or compiled now and kept."""
         # A user's own function has no key: it is traced first, and its program is the key.
-        name = cache.key(f"{kind}\0{self.task.key or self.program}")
+        task = self.task
+        name = cache.key(f"{kind}\0{task.key or self.program}\0{task.inputs}\0{task.outputs}\0{task.results is None}")
         found = cache.load(name)
         if found is not None:
             facts, code = found
@@ -168,17 +178,25 @@ class Kernel:
             cache.save(name, facts, code)
         return native.Code(code, symbols), facts
 
-    @cached_property
+    @property
     def operations(self) -> int:
         """Floating-point operations for one state."""
         return self.program.operations
 
 
+def _plain(a: NDArray[Any]) -> Array:
+    """A copy as the fast call wants it, whatever the strides and the dtype object of the original."""
+    plain = np.empty(a.shape)
+    plain[...] = a
+    return plain
+
+
 def _targets(results: Sequence[Array], inputs: Sequence[NDArray[Any]]) -> list[Array]:
-    """Where to compute: the result itself, unless it is not contiguous or shares memory with an argument."""
+    """Where to compute: the result itself, unless it is not contiguous and aligned or shares memory with an argument."""
     targets = []
     for k, result in enumerate(results):
         others = [*inputs, *results[:k]]
-        plain = result.flags.c_contiguous and not any(np.may_share_memory(result, a) for a in others)
+        dense = result.flags.c_contiguous and result.flags.aligned
+        plain = dense and not any(np.may_share_memory(result, a) for a in others)
         targets.append(result if plain else np.empty(result.shape))
     return targets

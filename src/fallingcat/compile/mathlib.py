@@ -1,8 +1,9 @@
 """sin and cos together, for any number of lanes, as LLVM text.
 
-Cody-Waite reduction to [-pi/4, pi/4] with pi/2 in two parts (exact in its first step thanks to the fused
-multiply-add), then the minimax polynomials of Cephes (S. Moshier); 2 ulp for |x| < 1e5. Beyond that, and for
-infinities, each lane asks the C library. Every lane rounds the same way whatever the number of lanes.
+Cody-Waite reduction to [-pi/4, pi/4] with pi/2 in three parts (exact in its first step thanks to the fused
+multiply-add; the third part counts for the doubles closest to multiples of pi/2), then the minimax polynomials
+of Cephes (S. Moshier); 2 ulp for |x| < 1e5. Beyond that, and for infinities, each lane asks the C library.
+Every lane rounds the same way whatever the number of lanes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import math
 from fallingcat.compile.lanes import Lanes
 
 LARGE = 1e5
-HALF_PI = (1.57079632679489655800e00, 6.12323399573676603587e-17)
+HALF_PI = (1.57079632679489655800e00, 6.12323399573676603587e-17, -1.49738490485916983294e-33)
 SIN = (
     -1.66666666666666307295e-1, 8.33333333332211858878e-3, -1.98412698295895385996e-4,
     2.75573136213857245213e-6, -2.50507477628578072866e-8, 1.58962301576546568060e-10,
@@ -37,7 +38,8 @@ def sincos(lanes: Lanes) -> str:
         f"  %k = call {T} @llvm.nearbyint.{lanes.suffix}({T} %kx)",
         f"  %nk = fneg {T} %k",
         f"  %r1 = {fma}({T} %nk, {T} {c(HALF_PI[0])}, {T} %x)",
-        f"  %r = {fma}({T} %nk, {T} {c(HALF_PI[1])}, {T} %r1)",
+        f"  %r2 = {fma}({T} %nk, {T} {c(HALF_PI[1])}, {T} %r1)",
+        f"  %r = {fma}({T} %nk, {T} {c(HALF_PI[2])}, {T} %r2)",
         f"  %kr = fadd {T} %k, {c(ROUND_TO_INTEGER)}",
         f"  %quadrant = bitcast {T} %kr to {TI}",
         f"  %z = fmul {T} %r, %r",

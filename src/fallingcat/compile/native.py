@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from functools import cache
 from typing import Any
@@ -46,8 +47,8 @@ def host_lanes() -> Lanes:
 
 
 def versions() -> str:
-    """What the compiler is, for the keys of caches."""
-    return f"llvmlite {llvmlite.__version__}, LLVM {llvm.llvm_version_info}"
+    """What the compiler is and what its code runs in, for the keys of caches."""
+    return f"llvmlite {llvmlite.__version__}, LLVM {llvm.llvm_version_info}, Python {sys.version_info[:2]}"
 
 
 def _target_machine() -> Any:

@@ -34,7 +34,7 @@ class NativeBatch:
         self._check = ctypes.CFUNCTYPE(i64, i64, pointer, i64)(code.address("fc_check"))
         self._rows: Any = None
         if cpython.fast_calls_possible():
-            self._rows, self._definition = cpython.builtin("rows", code.address("fc_rows"), None, "")
+            self._rows = cpython.builtin("rows", code.address("fc_rows"), None, "")
 
     def run(self, start: int, stop: int, rows: Sequence[Array], outs: Sequence[Array]) -> bool:
         """Compute rows start..stop-1; False if a quaternion among them is far from unit length."""

@@ -1,0 +1,38 @@
+"""python -m bench [--json FILE] [--robots panda,hyq,...] [--functions inverse_dynamics,...]
+
+Every function against Pinocchio from Python, on panda, hyq and talos_reduced of `example-robot-data`: microseconds,
+ratios, operation counts, cold and warm starts. A table on the terminal, JSON to a file.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from bench.robots import ROBOTS, robot_file
+from fallingcat import benchmark
+from fallingcat.cli.bench import collect, start_table, table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--json", default="bench/latest.json", help="where to write the numbers (default: %(default)s)")
+    parser.add_argument("--robots", default=",".join(ROBOTS), help="which robots (default: %(default)s)")
+    parser.add_argument("--functions", default="", help="which functions (default: all)")
+    arguments = parser.parse_args()
+    console = Console()
+    report = benchmark.Report(versions=benchmark.versions())
+    functions = [f for f in arguments.functions.split(",") if f] or None
+    for name in arguments.robots.split(","):
+        path, floating = robot_file(name), ROBOTS[name].floating
+        rows = collect(report, path, floating, name, console, functions)
+        console.print(table(rows, f"{name}: {report.versions['cpu']}, Pinocchio {report.versions['pin']}"))
+    console.print(start_table(report.starts))
+    Path(arguments.json).write_text(report.json())
+    console.print(f"written to {arguments.json}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""Everything in the coordinates of one frame.
+
+The derivatives add up quantities of many bodies; with all of them in the same coordinates nothing needs to be
+transformed on the way. The frame is the floating base's own (so that the base's axes are the unit vectors and the
+pose enters through gravity alone), or the world for a fixed base.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fallingcat.algorithms.kinematics import (
+    PerBody,
+    Vector,
+    gravity_acceleration,
+    joint_kinematics,
+    ring,
+)
+from fallingcat.model.model import WORLD, Model
+from fallingcat.spatial import Inertia, MatrixRotation, Motion, Subspace, Transform
+from fallingcat.spatial.vec3 import IDENTITY, ZERO
+
+COMMON = "common"
+"""The tag of the frame."""
+
+
+@dataclass(frozen=True)
+class CommonFrame:
+    """The robot at a configuration, in common coordinates."""
+
+    model: Model
+    q: Vector
+    X: PerBody[Transform]
+    """X_ic: from common coordinates to those of body i."""
+    S: PerBody[Subspace]
+    I: PerBody[Inertia]
+    gravity: Motion
+    """The upward acceleration that stands for gravity."""
+
+    def bring(self, i: int, m: Motion) -> Motion:
+        """A motion of body i, from body to common coordinates."""
+        return self.X[i].bring_back(m)
+
+    def ring(self, i: int, nu: Vector) -> Subspace | None:
+        """The rate of S[i] as seen in the body; None for constant axes."""
+        moving = ring(self.model, i, self.q, nu)
+        return None if moving is None else Subspace(tuple(self.bring(i, m) for m in moving.columns), COMMON)
+
+
+def common_frame(model: Model, q: Vector) -> CommonFrame:
+    """Axes and inertias of every body in common coordinates."""
+    X_ip, S_i = joint_kinematics(model, q)
+    here = Transform(MatrixRotation(IDENTITY), ZERO, COMMON, COMMON)
+    X: PerBody[Transform] = {}
+    S: PerBody[Subspace] = {}
+    I: PerBody[Inertia] = {}
+    origin = 0 if model.floating else WORLD
+    for i, p in model.base_to_tip():
+        X[i] = _retag(here, i) if i == origin else _retag(X_ip[i], i) if p == origin else X_ip[i] @ X[p]
+        S[i] = Subspace(tuple(X[i].bring_back(s) for s in S_i[i].columns), COMMON)
+        I[i] = X[i].T @ model.bodies[i].inertia
+    g = gravity_acceleration(model)
+    if model.floating:
+        g = X_ip[0] @ g
+    return CommonFrame(model, q, X, S, I, Motion(g.lin, g.ang, COMMON))
+
+
+def _retag(X: Transform, body: int) -> Transform:
+    return Transform(X.E, X.r, body, COMMON)
+
+
+def velocities(c: CommonFrame, nu: Vector) -> tuple[PerBody[Motion], PerBody[Motion]]:
+    """v[i] and vJ[i] = S nu in common coordinates."""
+    v: PerBody[Motion] = {WORLD: Motion.zero(COMMON)}
+    vJ: PerBody[Motion] = {}
+    for i, p in c.model.base_to_tip():
+        vJ[i] = c.S[i] @ c.model.speeds(i, nu)
+        v[i] = v[p] + vJ[i]
+    return v, vJ
+
+
+def velocity_products(c: CommonFrame, nu: Vector, v: PerBody[Motion], vJ: PerBody[Motion]) -> PerBody[Motion]:
+    """The part of a[i] - a[p] that is quadratic in the velocity."""
+    products: PerBody[Motion] = {}
+    for i, _ in c.model.base_to_tip():
+        products[i] = v[i].cross(vJ[i])
+        moving = c.ring(i, nu)
+        if moving is not None:
+            products[i] = products[i] + moving @ c.model.speeds(i, nu)
+    return products
+
+
+def accelerations(c: CommonFrame, products: PerBody[Motion], dnu: Vector) -> PerBody[Motion]:
+    """a[i], gravity included, in common coordinates."""
+    a: PerBody[Motion] = {WORLD: c.gravity}
+    for i, p in c.model.base_to_tip():
+        a[i] = a[p] + c.S[i] @ c.model.speeds(i, dnu) + products[i]
+    return a

@@ -1,0 +1,72 @@
+"""How the axes of a joint change with its own coordinates, for joints where they do.
+
+For most joints S is constant in the body and there is nothing to do. For the others (universal, joints seen from
+their other side, a base twist that is not body-fixed) the derivatives of S and of c = ring nu come from running the
+joint on first-order numbers, so that a new joint type needs no derivative of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fallingcat.algorithms.common_frame import CommonFrame
+from fallingcat.algorithms.kinematics import Vector
+from fallingcat.model.joints import Column, JointModel
+from fallingcat.scalar import Scalar
+from fallingcat.spatial import Motion, dual
+from fallingcat.spatial.dual import Dual
+
+
+@dataclass(frozen=True)
+class AxisDerivatives:
+    """Per axis k of a joint, in common coordinates; body-fixed changes only."""
+
+    dS: list[list[Motion]]
+    """The change of every axis when the joint moves along axis k."""
+    D: list[Motion]
+    """dS nu."""
+    dS_dnu: list[Motion]
+    """dS times the joint's acceleration."""
+    dc_dq: list[Motion]
+    """The change of c = ring nu when the joint moves along axis k."""
+    dc_dnu: list[Motion]
+    """The derivative of c with respect to velocity k."""
+
+
+def axis_derivatives(frame: CommonFrame, i: int, nu: Vector, dnu: Vector) -> AxisDerivatives | None:
+    """The derivatives of joint i's axes, or None when they are constant."""
+    model, joint = frame.model, frame.model.bodies[i].joint
+    q, speed, rate = model.coordinates(i, frame.q), model.speeds(i, nu), model.speeds(i, dnu)
+    if joint.ring(q, speed) is None:
+        return None
+
+    def common(column: Sequence[Scalar]) -> Motion:
+        return frame.bring(i, Motion.of(column, i))
+
+    dS: list[list[Motion]] = []
+    dc_dq, dc_dnu = [], []
+    for k in range(joint.nv):
+        e = [1.0 if m == k else 0.0 for m in range(joint.nv)]
+        moved = joint.integrate(q, [Dual(0.0, x) for x in e])
+        dS.append([common(dual.rates([*lin, *ang])) for lin, ang in joint.columns(moved)])
+        dc_dq.append(common(dual.rates(_ring_times(joint, moved, speed))))
+        dc_dnu.append(common(dual.rates(_ring_times(joint, q, [Dual(x, y) for x, y in zip(speed, e, strict=True)]))))
+
+    def times(columns: list[Motion], x: Sequence[Scalar]) -> Motion:
+        total = columns[0] * x[0]
+        for column, xk in zip(columns[1:], x[1:], strict=True):
+            total = total + column * xk
+        return total
+
+    return AxisDerivatives(dS, [times(d, speed) for d in dS], [times(d, rate) for d in dS], dc_dq, dc_dnu)
+
+
+def _ring_times(joint: JointModel, q: Sequence[Any], nu: Sequence[Any]) -> list[Any]:
+    """c = ring nu, in body coordinates."""
+    columns: list[Column] = joint.ring(q, nu) or []
+    total: list[Any] = [0.0] * 6
+    for (lin, ang), x in zip(columns, nu, strict=True):
+        total = [t + x * y for t, y in zip(total, [*lin, *ang], strict=True)]
+    return total

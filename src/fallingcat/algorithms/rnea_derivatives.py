@@ -1,0 +1,150 @@
+"""Derivatives of inverse dynamics (paper 002), in the spatial-vector form of Singh, Russell and Wensing (2022).
+
+All in common coordinates. Moving joint j along its axis S displaces all that it carries by S; for body i beyond it
+    dv_i = S x v_i + Pd,       Pd  = v_p x S                          (1)
+    da_i = S x a_i + Pd x v_i + Pdd,   Pdd = a_p x S + v_p x Pd       (2)
+    df_i = S x* f_i + I_i Pdd + 2 B_i Pd                              (3)
+and with the velocity along S
+    dv_i = S,   da_i = S x v_i + Pd + Sd,   Sd = v_j x S              (4)
+    df_i = I_i (Pd + Sd) + 2 B_i S                                    (5)
+Summed over subtrees (composite inertia Ic, Coriolis factor Bc, force Fc) these give every entry. The term v x S that
+paper 002 drops in Sec. III-C5 is Sd, and is needed (errata 2.1). Derivatives are left-trivialized: the base
+twist in nu is held fixed in body coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from fallingcat.algorithms.common_frame import (
+    CommonFrame,
+    accelerations,
+    common_frame,
+    velocities,
+    velocity_products,
+)
+from fallingcat.algorithms.joint_dynamics import add_armature, add_passive_derivatives
+from fallingcat.algorithms.kinematics import PerBody, Vector
+from fallingcat.algorithms.moving_axes import AxisDerivatives, axis_derivatives
+from fallingcat.algorithms.rnea import NO_FORCES
+from fallingcat.model.model import WORLD, Model
+from fallingcat.scalar import Scalar
+from fallingcat.spatial import Force, Inertia, Motion
+from fallingcat.spatial.coriolis import CoriolisFactor
+
+Block = list[list[Scalar]]
+Blocks = dict[tuple[int, int], Block]
+
+
+class InverseDynamicsDerivatives(NamedTuple):
+    """Derivatives of tau = ID(q, nu, dnu)."""
+
+    dq: Block
+    """(..., nv, nv), left-trivialized."""
+    dnu: Block
+    """(..., nv, nv)"""
+    ddnu: Block
+    """(..., nv, nv): the mass matrix."""
+
+
+def inverse_dynamics_derivatives(
+    model: Model, q: Vector, nu: Vector, dnu: Vector, f_ext: Mapping[int, Force] = NO_FORCES
+) -> InverseDynamicsDerivatives:
+    """All first derivatives of inverse dynamics and the mass matrix, in one pass each way."""
+    return derivatives_in(common_frame(model, q), nu, dnu, f_ext)
+
+
+class _Columns(NamedTuple):
+    """What one axis of a joint brings about, in common coordinates."""
+
+    S: Motion
+    Pd: Motion  # (1)
+    Pdd: Motion  # (2)
+    PdSd: Motion  # (4)
+    dS: list[Motion]  # change of the joint's own axes when it moves along this one; empty for constant axes
+
+
+def derivatives_in(
+    c: CommonFrame, nu: Vector, dnu: Vector, f_ext: Mapping[int, Force] = NO_FORCES
+) -> InverseDynamicsDerivatives:
+    """The derivatives for a robot that is in common coordinates already."""
+    model = c.model
+    v, vJ = velocities(c, nu)
+    a = accelerations(c, velocity_products(c, nu, v, vJ), dnu)
+
+    columns: PerBody[list[_Columns]] = {}
+    Ic: PerBody[Inertia] = dict(c.I)
+    Bc: PerBody[CoriolisFactor] = {}
+    Fc: PerBody[Force] = {}
+    for i, p in model.base_to_tip():
+        columns[i] = _columns(c, i, p, v, a, nu, dnu)
+        Bc[i] = CoriolisFactor.of(v[i], c.I[i])
+        Fc[i] = c.I[i] @ a[i] + v[i].cross(c.I[i] @ v[i])
+        if i in f_ext:
+            Fc[i] = Fc[i] - c.X[i].T @ f_ext[i]
+
+    dq: Blocks = {}
+    dv: Blocks = {}
+    M: Blocks = {}
+    for i, p in model.tip_to_base():
+        _fill(model, i, columns, Ic[i], Bc[i], Fc[i], dq, dv, M)
+        if p != WORLD:
+            Ic[p], Bc[p], Fc[p] = Ic[p] + Ic[i], Bc[p] + Bc[i], Fc[p] + Fc[i]
+    return InverseDynamicsDerivatives(
+        model.gather_blocks(dq),
+        add_passive_derivatives(model, model.gather_blocks(dv), nu),
+        add_armature(model, model.gather_blocks(M)),
+    )
+
+
+def _columns(
+    c: CommonFrame, i: int, p: int, v: PerBody[Motion], a: PerBody[Motion], nu: Vector, dnu: Vector
+) -> list[_Columns]:
+    moving = axis_derivatives(c, i, nu, dnu)
+    columns = []
+    for k, S in enumerate(c.S[i].columns):
+        Pd = v[p].cross(S)  # (1)
+        Pdd = a[p].cross(S) + v[p].cross(Pd)  # (2)
+        PdSd = Pd + v[i].cross(S)  # (4)
+        if moving is not None:
+            Pd, Pdd, PdSd = _with_moving_axes(moving, k, c.S[i] @ c.model.speeds(i, nu), v[i], Pd, Pdd, PdSd)
+        columns.append(_Columns(S, Pd, Pdd, PdSd, [] if moving is None else moving.dS[k]))
+    return columns
+
+
+def _with_moving_axes(
+    moving: AxisDerivatives, k: int, vJ: Motion, v: Motion, Pd: Motion, Pdd: Motion, PdSd: Motion
+) -> tuple[Motion, Motion, Motion]:
+    """The joint's own axes change too: D = (dS) nu adds to dv, and what follows from it to da."""
+    D = moving.D[k]
+    return (
+        Pd + D,
+        Pdd + moving.dS_dnu[k] + moving.dc_dq[k] + D.cross(vJ) + 2.0 * v.cross(D),
+        PdSd + moving.dc_dnu[k],
+    )
+
+
+def _fill(
+    model: Model, i: int, columns: PerBody[list[_Columns]], Ic: Inertia, Bc: CoriolisFactor, Fc: Force,
+    dq: Blocks, dv: Blocks, M: Blocks,
+) -> None:  # fmt: skip
+    """The blocks of joint i with itself and with every joint below it."""
+    rows_I = [Ic @ x.S for x in columns[i]]
+    rows_B = [2.0 * Bc.transposed(x.S) for x in columns[i]]
+    force_q = [2.0 * (Bc @ x.Pd) + Ic @ x.Pdd + x.S.cross(Fc) for x in columns[i]]  # (3)
+    force_v = [2.0 * (Bc @ x.S) + Ic @ x.PdSd for x in columns[i]]  # (5)
+    for j in model.path(i):
+        pairs = [(IS, BS) for IS, BS in zip(rows_I, rows_B, strict=True)]
+        dq[i, j] = [[y.Pd @ BS + y.Pdd @ IS for y in columns[j]] for IS, BS in pairs]
+        dv[i, j] = [[y.S @ BS + y.PdSd @ IS for y in columns[j]] for IS, BS in pairs]
+        M[i, j] = [[y.S @ IS for y in columns[j]] for IS in rows_I]
+        if j != i:
+            dq[j, i] = [[y.S @ f for f in force_q] for y in columns[j]]
+            dv[j, i] = [[y.S @ f for f in force_v] for y in columns[j]]
+            M[j, i] = [list(row) for row in zip(*M[i, j], strict=True)]
+    for k, x in enumerate(columns[i]):
+        for m, dS in enumerate(x.dS):
+            dq[i, i][m][k] = dq[i, i][m][k] + dS @ Fc
+
+

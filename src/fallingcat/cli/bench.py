@@ -1,0 +1,86 @@
+"""`fallingcat bench ROBOT`: how fast every function of a robot is, beside Pinocchio where it is installed."""
+
+from __future__ import annotations
+
+import os
+from importlib import resources
+
+from rich.console import Console
+from rich.table import Table
+
+from fallingcat import benchmark
+from fallingcat.model.sources import bundled_robots
+from fallingcat.robot import load
+
+
+def table(rows: list[benchmark.Row], title: str) -> Table:
+    """The rows as a table: microseconds, and ratios where there is a peer."""
+    t = Table(title=title, title_justify="left", header_style="bold")
+    t.add_column("microseconds", no_wrap=True)
+    for column in ("flops", "one call", "batch", "Pinocchio", "one call", "batch"):
+        t.add_column(column, justify="right", no_wrap=True)
+    for row in rows:
+        t.add_row(
+            row.function,
+            f"{row.operations:,}",
+            f"{row.one:.2f}",
+            f"{row.batch:.3f}",
+            "" if row.peer is None else f"{row.peer:.2f}",
+            _times(row.one_ratio),
+            _times(row.batch_ratio),
+        )
+    return t
+
+
+def _times(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.1f}x"
+
+
+def start_table(starts: list[dict[str, object]]) -> Table:
+    t = Table(title="from the start of a fresh process to the first result", title_justify="left", header_style="bold")
+    for column in ("robot", "function", "empty cache", "full cache"):
+        t.add_column(column, justify="left" if column in ("robot", "function") else "right")
+    for s in starts:
+        t.add_row(str(s["robot"]), str(s["function"]), f"{s['cold']:.2f} s", f"{s['warm']:.2f} s")
+    return t
+
+
+def collect(
+    report: benchmark.Report,
+    source: str,
+    floating: bool,
+    label: str,
+    console: Console,
+    functions: list[str] | None = None,
+    path: str | None = None,
+) -> list[benchmark.Row]:
+    """Measure one robot with a progress line, adding to the report."""
+    robot = load(source, floating=floating)
+    peer = benchmark.pinocchio_model(path or source, floating) if os.path.exists(path or source) else None
+    rows = []
+    with console.status(f"measuring {label}") as status:
+        for row in benchmark.measure(robot, peer, functions, label):
+            rows.append(row)
+            status.update(f"measuring {label}: {row.function} done")
+        status.update(f"measuring {label}: cold and warm start")
+        report.starts.append(benchmark.start_times(source, floating, label=label))
+    report.rows += rows
+    return rows
+
+
+def bench(source: str, *, floating: bool = True, functions: list[str] | None = None, as_json: bool = False) -> int:
+    """Run the bench for one robot and print it."""
+    console = Console(stderr=as_json)
+    report = benchmark.Report(versions=benchmark.versions())
+    path = source
+    if source in bundled_robots():
+        path = str(resources.files("fallingcat") / "model" / "robots" / f"{source}.urdf")
+    rows = collect(report, source, floating, source, console, functions, path)
+    if as_json:
+        print(report.json())
+        return 0
+    console.print(table(rows, f"{source}: {report.versions['cpu']}"))
+    console.print(start_table(report.starts))
+    if all(row.peer is None for row in rows):
+        console.print("Pinocchio is not installed or cannot read this robot: pip install pin")
+    return 0

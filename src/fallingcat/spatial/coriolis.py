@@ -1,0 +1,61 @@
+"""The Coriolis factor of a rigid body or of a frozen collection of bodies.
+
+    2 B(v, I) m = v x* (I m) + m x* (I v) - I (v x m)      (paper 001, eq. 12)
+
+In (linear; angular) order B = [[0, -p^], [0, N]] with p the linear momentum and N = w^ J - h^ v^, where
+J = I - tr(I)/2 (minus the second moments of mass) and h the first moment: twelve numbers that add up over bodies.
+The zero block and the form of N follow from the Jacobi identity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fallingcat.spatial.inertia import Inertia
+from fallingcat.spatial.vec3 import ZERO, ZERO_MATRIX, Mat, Vec, add, cross, dot, matadd, matTvec, matvec
+from fallingcat.spatial.vectors import Force, Frame, Motion
+
+
+@dataclass(frozen=True, slots=True)
+class CoriolisFactor:
+    """B, with force = B m."""
+
+    p: Vec
+    N: Mat
+    frame: Frame
+
+    @staticmethod
+    def zero(frame: Frame) -> CoriolisFactor:
+        return CoriolisFactor(ZERO, ZERO_MATRIX, frame)
+
+    @staticmethod
+    def of(v: Motion, inertia: Inertia) -> CoriolisFactor:
+        """The factor of a body that moves with v."""
+        xx, xy, xz, yy, yz, zz = inertia.I
+        half = 0.5 * (xx + yy + zz)
+        J: Mat = ((xx - half, xy, xz), (xy, yy - half, yz), (xz, yz, zz - half))
+        w = v.ang
+        columns = [cross(w, (J[0][k], J[1][k], J[2][k])) for k in range(3)]  # w^ J
+        h, lin = inertia.h, v.lin
+        hv = dot(h, lin)  # h^ v^ = v h^T - (h . v) 1
+        rows = [[columns[j][i] - lin[i] * h[j] + (hv if i == j else 0.0) for j in range(3)] for i in range(3)]
+        N: Mat = (tuple(rows[0]), tuple(rows[1]), tuple(rows[2]))
+        return CoriolisFactor((inertia @ v).lin, N, inertia.frame)
+
+    def __add__(self, other: CoriolisFactor) -> CoriolisFactor:
+        return CoriolisFactor(add(self.p, other.p), matadd(self.N, other.N), self.frame)
+
+    def __matmul__(self, m: Motion) -> Force:
+        """B m."""
+        return Force(cross(m.ang, self.p), matvec(self.N, m.ang), self.frame)
+
+    def transposed(self, m: Motion) -> Force:
+        """B^T m: a pure moment."""
+        return Force(ZERO, add(cross(self.p, m.lin), matTvec(self.N, m.ang)), self.frame)
+
+    def matrix(self) -> list[list[object]]:
+        """The 6 x 6 matrix, linear rows first."""
+        p = self.p
+        top = [[0.0, 0.0, 0.0, *row] for row in ((0.0, p[2], -p[1]), (-p[2], 0.0, p[0]), (p[1], -p[0], 0.0))]
+        return top + [[0.0, 0.0, 0.0, *self.N[i]] for i in range(3)]
+
