@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fallingcat as fc
+from fallingcat import eager
 from fallingcat.algorithms import configuration
+from fallingcat.functions import task
 from fallingcat.model.model import Model
 
 Array = NDArray[np.float64]
@@ -151,6 +153,22 @@ def places(robot: fc.Robot) -> dict[str, tuple[slice, slice]]:
         body.joint_name: (slice(body.q_at, body.q_at + body.joint.nq), slice(body.nu_at, body.nu_at + body.joint.nv))
         for body in robot.model.bodies
     }
+
+
+class Plain(fc.Robot):
+    """A robot whose functions run in Python, not compiled: for tests with many robots and few calls on each."""
+
+    def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Any = None, **options: Any) -> Any:
+        wrenches = wrenches or {}
+        return eager.run(task(self.model, name, tuple(wrenches), **options), (*values, *wrenches.values()), out)
+
+    def with_base(self, link: str) -> Plain:
+        return Plain(self.description, base=link, **self._options)
+
+
+def plain(robot: fc.Robot) -> Plain:
+    """The same robot, not compiled."""
+    return Plain(robot.description, base=robot.base, **robot._options)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fallingcat.algorithms import aba, configuration, crba, energy, kinematics, rnea, rnea_derivatives
+from fallingcat.algorithms import aba, aba_derivatives, configuration, crba, energy, kinematics, minverse, rnea, rnea_derivatives
 from fallingcat.algorithms.kinematics import body_forces
 from fallingcat.model.model import Model
 from fallingcat.task import Input, Output, Task
@@ -69,6 +69,14 @@ FUNCTIONS: dict[str, Function] = {
         wrenches=True,
         results=rnea_derivatives.InverseDynamicsDerivatives,
     ),
+    "forward_dynamics_derivatives": Function(
+        aba_derivatives.forward_dynamics_derivatives,
+        (Q, NU, TAU),
+        (("dq", SQUARE), ("dnu", SQUARE), ("dtau", SQUARE)),
+        wrenches=True,
+        results=aba_derivatives.ForwardDynamicsDerivatives,
+    ),
+    "inverse_mass_matrix": Function(minverse.inverse_mass_matrix, (Q,), (("Minv", SQUARE),)),
     "kinetic_energy": Function(energy.kinetic_energy, (Q, NU), (("T", ()),)),
     "potential_energy": Function(energy.potential_energy, (Q,), (("V", ()),)),
 }

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 Scalar: TypeAlias = Any
 """float, complex, mpmath number or traced symbol."""
+
+Matrix: TypeAlias = Sequence[Sequence[Scalar]]
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class Functions:
     atan2: Callable[[Scalar, Scalar], Scalar]
     where_less: Callable[[Scalar, Scalar, Scalar, Scalar], Scalar]
     """(x, y, a, b) -> a if x < y else b."""
+    matmul: Callable[[Matrix, Matrix, bool], list[list[Scalar]]] | None = None
+    """(A, B, negate) -> A B or -A B, where a kind of scalar can do better than entry by entry."""
 
 
 def _real(x: Scalar) -> float:
@@ -107,3 +111,15 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
 def where_less(x: Scalar, y: Scalar, a: Scalar, b: Scalar) -> Scalar:
     """a where x < y, b elsewhere. Both are computed, so both must be harmless."""
     return _functions(x, y, a, b).where_less(x, y, a, b)
+
+
+def matmul(A: Matrix, B: Matrix, negate: bool = False) -> list[list[Scalar]]:
+    """A B, or -A B. Traced, it becomes a loop in the compiled code instead of being written out."""
+    for row in (*A, *B):
+        for x in row:
+            special = _KINDS.get(type(x))
+            if special is not None and special.matmul is not None:
+                return special.matmul(A, B, negate)
+    sign = -1.0 if negate else 1.0
+    columns = list(zip(*B, strict=True))
+    return [[sign * sum((a * b for a, b in zip(row, column, strict=True)), 0.0) for column in columns] for row in A]

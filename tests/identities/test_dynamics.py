@@ -1,4 +1,7 @@
-"""What must be true of the dynamics of any tree, whatever its joints, its base and its state."""
+"""What must be true of the dynamics of any tree, whatever its joints, its base and its state.
+
+The identities run the algorithms in Python, on many trees; the last tests tie the compiled functions to them.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ from trees import (
     leader,
     moved,
     places,
+    plain,
     random_tree,
     relative_error,
     slope,
@@ -43,9 +47,9 @@ seeds = st.integers(0, 1000)
 representation = st.sampled_from(REPRESENTATIONS)
 
 
-def load(builder: fc.Builder, floating: bool, **options: object) -> fc.Robot:
+def load(builder: fc.Builder | fc.Description, floating: bool, **options: object) -> fc.Robot:
     """With a gravity that no axis is aligned with."""
-    return fc.load(builder, floating=floating, gravity=(1.0, -2.0, -9.0), **options)  # type: ignore[arg-type]
+    return plain(fc.load(builder, floating=floating, gravity=(1.0, -2.0, -9.0), **options))  # type: ignore[arg-type]
 
 
 def hat(w: Array) -> Array:
@@ -103,7 +107,7 @@ def test_inverse_dynamics_is_mass_times_acceleration_plus_bias(builder: fc.Build
     q, nu, dnu = state(robot, np.random.default_rng(seed))
     tau = robot.inverse_dynamics(q, nu, dnu)
     assert relative_error(tau, robot.mass_matrix(q) @ dnu + robot.bias(q, nu)) < TIGHT
-    assert np.array_equal(robot.bias(q, 0 * nu), robot.gravity_torque(q))
+    assert relative_error(robot.bias(q, 0 * nu), robot.gravity_torque(q)) < TIGHT
 
 
 @few
@@ -401,7 +405,7 @@ def test_damping_friction_and_armature(builder: fc.Builder, floating: bool, seed
 def test_mimic_joints_are_a_projection(builder: fc.Builder, floating: bool, seed: int) -> None:
     """With nu_full = G nu: tau = G^T tau_full, M = G^T M_full G, J = J_full G, and dnu solves the projected equations."""
     robot = load(builder, floating)
-    full = fc.load(without_mimics(builder.description()), floating=floating, gravity=robot.gravity)
+    full = load(without_mimics(builder.description()), floating)
     rng = np.random.default_rng(seed)
     q, nu, dnu = state(robot, rng)
     q_full, G = full.neutral(), np.zeros((full.nv, robot.nv))
@@ -445,7 +449,7 @@ def test_a_locked_joint_is_a_fixed_one(builder: fc.Builder, floating: bool, seed
 
     description = builder.description()
     description = dataclasses.replace(description, joints=tuple(fixed(j) for j in description.joints))
-    welded = fc.load(description, floating=floating, gravity=robot.gravity)
+    welded = load(description, floating)
 
     q, nu, dnu = np.delete(q, at), np.delete(nu, nu_at), np.delete(dnu, nu_at)
     assert locked.joint_names == welded.joint_names == tuple(j for j in robot.joint_names if j != name)
@@ -549,3 +553,35 @@ def test_power_balance_across_moving_axes(type_: str) -> None:
     rate = slope(energy.kinetic_energy(robot.model, moved(robot.model, q, nu), stepped(nu, dnu)))
     power = nu @ (robot.inverse_dynamics(q, nu, dnu) - robot.gravity_torque(q))
     assert relative_error(rate, power) < TIGHT
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Compiled
+
+
+@settings(max_examples=5)
+@given(trees(max_joints=4, min_joints=2), floating, seeds)
+def test_compiled_functions_are_the_same(builder: fc.Builder, floating: bool, seed: int) -> None:
+    """Every function of the robot, compiled, against the same source run in Python."""
+    robot = fc.load(builder, floating=floating, gravity=(1.0, -2.0, -9.0), joint_dynamics=True)
+    slow = plain(robot)
+    rng = np.random.default_rng(seed)
+    q, nu, dnu = state(robot, rng)
+    q1 = robot.random_configuration(rng)
+    frame = str(rng.choice(robot.frame_names))
+    wrenches = {frame: rng.normal(size=6), robot.link_names[0]: rng.normal(size=6)}
+    representation = str(rng.choice(REPRESENTATIONS))
+    calls: list[tuple] = [
+        ("integrate", q, nu), ("difference", q, q1), ("frame_pose", q, frame), ("frame_jacobian", q, frame, representation),
+        ("frame_jacobian_rate", q, nu, frame, representation), ("frame_velocity", q, nu, frame, representation),
+        ("frame_acceleration", q, nu, dnu, frame, representation), ("center_of_mass", q), ("center_of_mass_jacobian", q),
+        ("inverse_dynamics", q, nu, dnu), ("inverse_dynamics", q, nu, dnu, wrenches), ("mass_matrix", q), ("bias", q, nu),
+        ("gravity_torque", q), ("kinetic_energy", q, nu), ("potential_energy", q),
+    ]  # fmt: skip
+    if floating:
+        calls.append(("base_acceleration", q, nu, dnu[6:]))
+    for name, *arguments in calls:
+        assert relative_error(getattr(robot, name)(*arguments), getattr(slow, name)(*arguments)) < TIGHT, name
+    for extra in ((), (wrenches,)):
+        fast = robot.forward_dynamics(q, nu, dnu, *extra)
+        assert relative_error(fast, slow.forward_dynamics(q, nu, dnu, *extra)) < SOLVED

@@ -16,7 +16,7 @@ import pinocchio as pin
 import pytest
 
 import fallingcat as fc
-from trees import Array, body_velocity, leader, places, relative_error
+from trees import Array, body_velocity, leader, places, plain, relative_error
 
 ROBOTS = {
     "panda": "panda_description/urdf/panda.urdf",  # an arm; its fingers mimic each other along opposite axes
@@ -84,7 +84,7 @@ def urdf(name: str) -> Path:
 @cache
 def peer(name: str, floating: bool) -> Peer:
     path = urdf(name)
-    robot = fc.load(path, floating=floating)
+    robot = plain(fc.load(path, floating=floating))
     model = pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer()) if floating else pin.buildModelFromUrdf(str(path))
     G = np.zeros((model.nv, robot.nv))
     if floating:
@@ -215,6 +215,22 @@ def test_energies_and_centre_of_mass(pair: Peer) -> None:
         assert relative_error(pair.robot.potential_energy(q), V) < TOLERANCE
         assert relative_error(pair.robot.center_of_mass(q), com) < TOLERANCE
         assert relative_error(pair.robot.center_of_mass_jacobian(q), J @ pair.G) < TOLERANCE
+
+
+@pytest.mark.parametrize(("name", "floating"), [("panda", False), ("ur5", False), ("hyq", True), ("talos", True)])
+def test_compiled(name: str, floating: bool) -> None:
+    """What users run, on the robots of the benchmarks: in one batch, against Pinocchio state by state."""
+    pair = peer(name, floating)
+    robot = fc.load(urdf(name), floating=floating)
+    q, nu, dnu = (np.array(x) for x in zip(*states(pair), strict=True))
+    tau, M = robot.inverse_dynamics(q, nu, dnu), robot.mass_matrix(q)
+    back = robot.forward_dynamics(q, nu, tau)
+    for k in range(STATES):
+        M_pin = symmetric(pin.crba(pair.model, pair.data, pair.q_pin(q[k])))
+        tau_pin = pin.rnea(pair.model, pair.data, pair.q_pin(q[k]), pair.G @ nu[k], pair.G @ dnu[k])
+        assert relative_error(M[k], pair.G.T @ M_pin @ pair.G) < TOLERANCE
+        assert relative_error(tau[k], pair.G.T @ tau_pin) < TOLERANCE
+        assert relative_error(back[k], dnu[k]) < TOLERANCE
 
 
 def test_integrate_and_difference(pair: Peer) -> None:

@@ -6,10 +6,12 @@ branches on its value.
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, NoReturn
 
 from fallingcat import scalar
 from fallingcat.errors import TraceError
+from fallingcat.trace.blocks import product
 from fallingcat.trace.graph import Graph
 
 _BRANCH = (
@@ -31,8 +33,8 @@ class Expr:
     def _binary(self, op: str, a: Any, b: Any) -> Any:
         g = self.graph
         try:
-            i = a.index if type(a) is Expr else g.constant(a)
-            j = b.index if type(b) is Expr else g.constant(b)
+            i = a.index if type(a) is Expr else g.constant(_number(a))
+            j = b.index if type(b) is Expr else g.constant(_number(b))
         except (TypeError, ValueError):
             return NotImplemented
         return wrap(g, g.apply(op, i, j))
@@ -111,6 +113,13 @@ class Expr:
         return f"<traced value {self.index}: {self.graph.nodes[self.index]}>"
 
 
+def _number(x: Any) -> float:
+    """A number as a float; strings and arrays, which `float` would take too, are none."""
+    if type(x) is float or isinstance(x, Real):
+        return float(x)
+    raise TypeError("not a number")
+
+
 def wrap(graph: Graph, index: int) -> Any:
     """A node as an algorithm sees it: constants are plain floats again."""
     constant = graph.constants[index]
@@ -123,6 +132,15 @@ def _combine(op: str, *args: Any) -> Any:
     return wrap(graph, graph.apply(op, *ids))
 
 
+def _matmul(A: scalar.Matrix, B: scalar.Matrix, negate: bool) -> list[list[Any]]:
+    graph = next(x.graph for matrix in (A, B) for row in matrix for x in row if type(x) is Expr)
+
+    def ids(matrix: scalar.Matrix) -> list[list[int]]:
+        return [[x.index if type(x) is Expr else graph.constant(x) for x in row] for row in matrix]
+
+    return [[wrap(graph, i) for i in row] for row in product(graph, ids(A), ids(B), negate)]
+
+
 scalar.register(
     Expr,
     scalar.Functions(
@@ -131,5 +149,6 @@ scalar.register(
         Expr.sqrt,
         lambda y, x: _combine("atan2", y, x),
         lambda x, y, a, b: _combine("select", x, y, a, b),
+        _matmul,
     ),
 )

@@ -36,7 +36,7 @@ class Graph:
     def input(self, position: int) -> int:
         return self._new(("input", position), None)
 
-    def raw(self, op: str, *args: int) -> int:
+    def raw(self, op: object, *args: int) -> int:
         """The node as it is, shared but not rewritten."""
         return self._new((op, *args), None)
 

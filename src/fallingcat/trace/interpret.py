@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from fallingcat.trace.ops import OPS
 from fallingcat.trace.program import Program
@@ -10,8 +11,9 @@ from fallingcat.trace.program import Program
 
 def interpret(program: Program, vectors: Sequence[Sequence[float]]) -> list[list[float]]:
     """One flat list per output."""
-    values: list[float] = [float(x) for vector in vectors for x in vector]
+    values: list[Any] = [float(x) for vector in vectors for x in vector]
     values += program.constants
     for op, args in program.instructions:
-        values.append(OPS[op].evaluate(*(values[a] for a in args)))
+        evaluate = OPS[op].evaluate if isinstance(op, str) else op.evaluate
+        values.append(evaluate(*(values[a] for a in args)))
     return [[values[i] for i in flat] for flat in program.results]

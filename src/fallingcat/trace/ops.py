@@ -26,15 +26,17 @@ class Op:
 
 def fused(a: float, b: float, c: float) -> float:
     """a b + c rounded once, in exact rational arithmetic."""
-    if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
+    if not (math.isfinite(a) and math.isfinite(b)):
         return a * b + c
+    if not math.isfinite(c):
+        return c  # the product is finite, even where a double could not hold it
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     if exact == 0:
         return a * b + c  # the sign of zero follows IEEE
     try:
         return float(exact)
     except OverflowError:
-        return math.copysign(math.inf, exact)
+        return math.inf if exact > 0 else -math.inf
 
 
 def _div(a: float, b: float) -> float:

@@ -13,11 +13,17 @@ from typing import Any
 
 from fallingcat.errors import TraceError
 from fallingcat.task import Input, Output, Task
+from fallingcat.trace.blocks import BlockOp
 from fallingcat.trace.expr import Expr, wrap
 from fallingcat.trace.graph import Graph
 from fallingcat.trace.ops import OPS
 
-Instruction = tuple[str, tuple[int, ...]]
+Instruction = tuple[str | BlockOp, tuple[int, ...]]
+
+
+def flops(op: str | BlockOp) -> int:
+    """Floating-point operations of one instruction."""
+    return OPS[op].flops if isinstance(op, str) else op.flops
 
 
 @dataclass(frozen=True)
@@ -44,28 +50,35 @@ class Program:
 
     def counts(self) -> dict[str, int]:
         """How often each operation occurs."""
-        return dict(sorted(Counter(op for op, _ in self.instructions).items()))
+        names = (op if isinstance(op, str) else type(op).__name__.lower() for op, _ in self.instructions)
+        return dict(sorted(Counter(names).items()))
 
     @property
     def operations(self) -> int:
         """Floating-point operations for one state; a fused multiply-add counts as two."""
-        return sum(OPS[op].flops for op, _ in self.instructions)
+        return sum(flops(op) for op, _ in self.instructions)
 
     def verify(self) -> Program:
         """Check that it is well formed; raises TraceError, returns itself."""
+        blocks: set[int] = set()
         for k, (op, args) in enumerate(self.instructions):
-            if op not in OPS:
+            if isinstance(op, str) and op not in OPS:
                 raise TraceError(f"{self.name}: instruction {k} has unknown operation {op!r}")
-            if len(args) != OPS[op].arity:
-                raise TraceError(f"{self.name}: instruction {k}, {op}, has {len(args)} arguments, not {OPS[op].arity}")
+            takes = (False,) * OPS[op].arity if isinstance(op, str) else op.takes_blocks
+            if len(args) != len(takes):
+                raise TraceError(f"{self.name}: instruction {k}, {op}, has {len(args)} arguments, not {len(takes)}")
             if not all(0 <= a < self.first + k for a in args):
                 raise TraceError(f"{self.name}: instruction {k}, {op}, uses a value that is not there yet")
+            if any((a in blocks) != block for a, block in zip(args, takes, strict=True)):
+                raise TraceError(f"{self.name}: instruction {k}, {op}, mixes up numbers and blocks")
+            if not isinstance(op, str) and op.is_block:
+                blocks.add(self.first + k)
         if len(self.results) != len(self.outputs):
             raise TraceError(f"{self.name}: {len(self.results)} results for {len(self.outputs)} outputs")
         for output, values in zip(self.outputs, self.results, strict=True):
             if len(values) != output.size:
                 raise TraceError(f"{self.name}: output {output.name} has {len(values)} entries, not {output.size}")
-            if not all(0 <= v < self.first + len(self.instructions) for v in values):
+            if not all(0 <= v < self.first + len(self.instructions) and v not in blocks for v in values):
                 raise TraceError(f"{self.name}: output {output.name} uses a value that is never computed")
         return self
 
@@ -85,7 +98,9 @@ class Program:
         outs = ", ".join(f"{o.name}{list(o.shape)}" for o in self.outputs)
         lines = [f"program {self.name}({ins}) -> {outs}    # {self.operations} operations"]
         for k, (op, args) in enumerate(self.instructions):
-            lines.append(f"  t{k} = {OPS[op].text.format(*map(self.value_name, args))}")
+            names = [self.value_name(a) for a in args]
+            text = OPS[op].text.format(*names) if isinstance(op, str) else f"{op.name} {', '.join(names)}"
+            lines.append(f"  t{k} = {text}")
         for output, values in zip(self.outputs, self.results, strict=True):
             lines.append(f"  {output.name} = [{', '.join(map(self.value_name, values))}]")
         return "\n".join(lines)
@@ -100,10 +115,9 @@ def trace(task: Task) -> Program:
         vectors.append([Expr(graph, graph.input(position + k)) for k in range(spec.size)])
         position += spec.size
     try:
-        flats = task.flat(vectors)
+        outputs = [[_index(graph, x) for x in flat] for flat in task.flat(vectors)]
     except TypeError as error:
         raise TraceError(f"{task.name} cannot be traced: {error}") from error
-    outputs = [[_index(graph, x) for x in flat] for flat in flats]
     _taint(graph, outputs, position)
     return _extract(task, graph, outputs).verify()
 

@@ -1,0 +1,113 @@
+"""Operations on blocks: dense products that stay loops instead of being written out.
+
+A block is a matrix whose entries lie side by side. `Pack` makes one from values, `Product` multiplies two, `Entry` takes
+one number out. A product sums over the inner index in its given order, one fused multiply-add after the other, so that
+every back end rounds alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fallingcat.trace.ops import fused
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A block from its entries, row by row."""
+
+    rows: int
+    columns: int
+    is_block = True
+    flops = 0
+
+    @property
+    def name(self) -> str:
+        return f"pack {self.rows}x{self.columns}"
+
+    @property
+    def takes_blocks(self) -> tuple[bool, ...]:
+        return (False,) * (self.rows * self.columns)
+
+    def evaluate(self, *entries: float) -> list[float]:
+        return list(entries)
+
+
+@dataclass(frozen=True)
+class Product:
+    """A[:, inner] B, or minus that: A has `width` columns of which `inner` are used."""
+
+    rows: int
+    width: int
+    inner: tuple[int, ...]
+    columns: int
+    negate: bool = False
+    is_block = True
+    takes_blocks = (True, True)
+
+    @property
+    def name(self) -> str:
+        sign = "-" if self.negate else ""
+        return f"{sign}product {self.rows}x{len(self.inner)}x{self.columns} over columns {list(self.inner)}"
+
+    @property
+    def flops(self) -> int:
+        return 2 * self.rows * len(self.inner) * self.columns
+
+    def evaluate(self, A: Sequence[float], B: Sequence[float]) -> list[float]:
+        result = []
+        for i in range(self.rows):
+            for j in range(self.columns):
+                total = 0.0
+                for k, inner in enumerate(self.inner):
+                    a, b = A[i * self.width + inner], B[k * self.columns + j]
+                    a = -a if self.negate else a
+                    total = a * b if k == 0 else fused(a, b, total)
+                result.append(total)
+        return result
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One number of a block."""
+
+    index: int
+    is_block = False
+    flops = 0
+    takes_blocks = (True,)
+
+    @property
+    def name(self) -> str:
+        return f"entry {self.index} of"
+
+    def evaluate(self, block: Sequence[float]) -> float:
+        return block[self.index]
+
+
+BlockOp = Pack | Product | Entry
+
+
+def product(graph: Any, A: Sequence[Sequence[int]], B: Sequence[Sequence[int]], negate: bool) -> list[list[int]]:
+    """The node ids of A B (or minus that).
+
+    Columns of B with the same zeros share one product over the rows where they are not zero.
+    """
+    constants = graph.constants
+    zero = graph.constant(0.0)
+    rows, width, columns = len(A), len(A[0]), len(B[0])
+    result = [[zero] * columns for _ in range(rows)]
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for j in range(columns):
+        inner = tuple(k for k in range(width) if constants[B[k][j]] != 0.0)
+        if inner:
+            groups.setdefault(inner, []).append(j)
+    left = graph.raw(Pack(rows, width), *(a for row in A for a in row))
+    for inner, members in groups.items():
+        right = graph.raw(Pack(len(inner), len(members)), *(B[k][j] for k in inner for j in members))
+        block = graph.raw(Product(rows, width, inner, len(members), negate), left, right)
+        for i in range(rows):
+            for position, j in enumerate(members):
+                result[i][j] = graph.raw(Entry(i * len(members) + position), block)
+    return result

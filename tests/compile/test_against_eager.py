@@ -1,0 +1,110 @@
+"""Compiled functions against the source they were traced from, run on Python floats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from trees import ALL, random_tree, relative_error
+
+import fallingcat as fc
+from fallingcat import eager
+from fallingcat.compile import Kernel
+from fallingcat.functions import FUNCTIONS, task
+from fallingcat.trace import interpret
+
+TOLERANCE = 1e-12
+
+# Seeds of trees that together have every type of joint, with fixed joints and mimics among them.
+SEEDS = (1, 2, 3)
+
+
+def robot_of(seed: int) -> fc.Robot:
+    return fc.load(random_tree(seed, joints=5), joint_dynamics=seed % 2 == 1)
+
+
+def options_of(robot: fc.Robot, name: str, seed: int) -> dict[str, Any]:
+    """A frame far out and one of the three representations, where the function wants them."""
+    values = {"frame": robot.link_names[-1], "representation": ("body", "mixed", "inertial")[seed % 3]}
+    return {option: values[option] for option in FUNCTIONS[name].options}
+
+
+def inputs_of(robot: fc.Robot, made: Any, rng: np.random.Generator, count: int) -> list[np.ndarray]:
+    values = []
+    for spec in made.inputs:
+        if spec.size == robot.nq and spec.name.startswith("q"):
+            values.append(np.array([robot.random_configuration(rng) for _ in range(count)]))
+        else:
+            values.append(rng.normal(size=(count, spec.size)))
+    return values
+
+
+def test_the_trees_have_every_type_of_joint() -> None:
+    found = {joint.type for seed in SEEDS for joint in robot_of(seed).description.joints}
+    assert found >= set(ALL)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_compiled_is_eager(name: str, seed: int, rng: np.random.Generator) -> None:
+    robot = robot_of(seed)
+    made = task(robot.model, name, **options_of(robot, name, seed))
+    values = inputs_of(robot, made, rng, 6)
+    expected = eager.run(made, values)
+    kernel = Kernel(made)
+    batch = kernel(*values)
+    assert batch.shape == expected.shape
+    for k in range(len(expected)):
+        assert relative_error(batch[k], expected[k]) < TOLERANCE
+    assert np.asarray(kernel.entry(*(v[0] for v in values))).tobytes() == batch[0].tobytes()
+
+
+@pytest.mark.parametrize("type_", ALL)
+def test_each_type_of_joint_by_itself(type_: str, rng: np.random.Generator) -> None:
+    """One joint of a type, so that a failure names it; also at zero, where series take over from formulas."""
+    robot = fc.load(random_tree(7, joints=1, types=(type_,), fixed=0.0), floating=False)
+    for name in ("inverse_dynamics", "integrate", "difference"):
+        made = task(robot.model, name)
+        values = inputs_of(robot, made, rng, 3)
+        for v, spec in zip(values, made.inputs, strict=True):
+            v[1] = robot.neutral() if spec.name.startswith("q") else 0.0
+            v[2] = robot.neutral() if spec.name.startswith("q") else 1e-9
+        got, expected = Kernel(made)(*values), eager.run(made, values)
+        for k in range(3):
+            assert relative_error(got[k], expected[k]) < TOLERANCE
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])
+def test_with_wrenches(ball: fc.Robot, name: str, rng: np.random.Generator) -> None:
+    frames = ("hand", "ball")
+    made = task(ball.model, name, frames)
+    values = inputs_of(ball, made, rng, 5)
+    expected = eager.run(made, values)
+    got = getattr(ball, name)(*values[:3], dict(zip(frames, values[3:], strict=True)))
+    for k in range(5):
+        assert relative_error(got[k], expected[k]) < TOLERANCE
+    assert relative_error(got[0], getattr(ball, name)(*(v[0] for v in values[:3]))) > 1e-3  # they do something
+
+
+def test_compiled_is_what_the_program_says(ball: fc.Robot, rng: np.random.Generator) -> None:
+    """The interpreter rounds like the machine, sines apart: agreement far below the tolerance of the rest."""
+    kernel = ball.kernel("inverse_dynamics")
+    values = inputs_of(ball, kernel.task, rng, 3)
+    for row in zip(*values, strict=True):
+        (flat,) = interpret(kernel.program, row)
+        np.testing.assert_allclose(kernel.entry(*row), flat, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_compiled_is_eager_on_more_trees(seed: int, rng: np.random.Generator) -> None:
+    robot = fc.load(random_tree(seed, joints=8), floating=seed % 3 > 0, joint_dynamics=seed % 2 == 1)
+    for name in FUNCTIONS:
+        if name == "base_acceleration" and not robot.floating:
+            continue
+        made = task(robot.model, name, **options_of(robot, name, seed))
+        values = inputs_of(robot, made, rng, 5)
+        got, expected = Kernel(made)(*values), eager.run(made, values)
+        for k in range(5):
+            assert relative_error(got[k], expected[k]) < TOLERANCE, name

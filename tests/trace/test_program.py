@@ -1,0 +1,252 @@
+"""Programs: what the verifier refuses, how they print, where multiply-adds are fused, and what cannot be traced."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from fallingcat import scalar
+from fallingcat.functions import task as make_task
+from fallingcat.task import Input, Output, Task
+from fallingcat.trace import Program, interpret, trace
+from fallingcat.trace.ops import OPS
+
+
+def traced(function: Callable[..., Any], size: int = 3, shape: tuple[int, ...] = ()) -> Program:
+    return trace(Task("f", (Input("x", size),), (Output("y", shape),), function))
+
+
+@pytest.fixture
+def good() -> Program:
+    return traced(lambda x: x[0] * x[1] + 2.5 * scalar.sin(x[2]))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Verification
+
+
+def test_a_traced_program_is_well_formed(good: Program) -> None:
+    assert good.verify() is good
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"instructions": (("spin", (0,)),)}, "unknown operation 'spin'"),
+        ({"instructions": (("add", (0,)),)}, "has 1 arguments, not 2"),
+        ({"instructions": (("add", (0, 4)),)}, "not there yet"),  # itself
+        ({"instructions": (("add", (0, -1)),)}, "not there yet"),
+        ({"instructions": ()}, "never computed"),
+        ({"results": ()}, "0 results for 1 outputs"),
+        ({"results": ((0, 1),)}, "has 2 entries, not 1"),
+        ({"results": ((-1,),)}, "never computed"),
+        ({"outputs": (Output("y", (2, 2)),)}, "has 1 entries, not 4"),
+    ],
+)
+def test_malformed_programs_are_refused(good: Program, change: dict[str, Any], words: str) -> None:
+    with pytest.raises(fc.TraceError, match=words):
+        dataclasses.replace(good, **change).verify()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Printing and counting
+
+
+def test_it_reads_like_a_program(good: Program) -> None:
+    assert str(good) == "\n".join(
+        [
+            "program f(x[3]) -> y[]    # 4 operations",
+            "  t0 = x[0] * x[1]",
+            "  t1 = sin x[2]",
+            "  t2 = t1 * 2.5 + t0",
+            "  y = [t2]",
+        ]
+    )
+
+
+def test_every_operation_prints_its_arguments() -> None:
+    """The text is the key of a user's function in the cache: what differs must look different."""
+    for name, op in OPS.items():
+        text = op.text.format("a", "b", "c", "d")
+        assert [letter in text.replace(name, "").replace("else", "") for letter in "abcd"] == [k < op.arity for k in range(4)], name
+    texts = [op.text for op in OPS.values()]
+    assert len(set(texts)) == len(texts)
+
+
+def test_constants_print_exactly() -> None:
+    value = math.nextafter(0.1, 1.0)
+    assert repr(value) in str(traced(lambda x: x[0] + value))
+
+
+def test_counts(good: Program) -> None:
+    assert good.counts() == {"fma": 1, "mul": 1, "sin": 1}
+    assert good.operations == 4  # a fused multiply-add counts as two
+
+
+def test_signs_cost_nothing() -> None:
+    assert traced(lambda x: -x[0], 1).operations == 0
+
+
+def test_names_of_values_count_through_the_inputs() -> None:
+    inputs = (Input("a", 2), Input("b", 1))
+    program = trace(Task("f", inputs, (Output("y", (3,)),), lambda a, b: [b[0], a[1], a[0] - b[0]]))
+    assert [program.value_name(v) for v in program.results[0]] == ["b[0]", "a[1]", "t0"]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Fused multiply-adds
+
+
+@pytest.mark.parametrize(
+    ("function", "counts"),
+    [
+        (lambda x: x[0] * x[1] + x[2], {"fma": 1}),
+        (lambda x: x[2] + x[0] * x[1], {"fma": 1}),
+        (lambda x: x[0] * x[1] - x[2], {"fms": 1}),
+        (lambda x: x[2] - x[0] * x[1], {"fnma": 1}),
+        (lambda x: x[0] * x[1] + x[1] * x[2], {"fma": 1, "mul": 1}),
+        (lambda x: (x[0] * x[1] + x[0] * x[1]) * x[2], {"add": 1, "mul": 2}),  # the product is used twice
+        (lambda x: (x[0] + x[1]) * x[2], {"add": 1, "mul": 1}),
+    ],
+)
+def test_which_sums_are_fused(function: Callable[..., Any], counts: dict[str, int]) -> None:
+    program = traced(function)
+    assert program.counts() == counts
+    state = [1.1, -2.3, 0.7]
+    assert interpret(program, [state])[0][0] == pytest.approx(function(state), rel=4e-16)
+
+
+def test_a_product_that_is_a_result_is_not_swallowed() -> None:
+    program = traced(lambda x: [x[0] * x[1], x[0] * x[1] + x[2]], shape=(2,))
+    assert program.counts() == {"add": 1, "mul": 1}
+
+
+def test_a_product_with_two_readers_is_not_swallowed() -> None:
+    program = traced(lambda x: [x[0] * x[1] + x[2], x[0] * x[1] - x[2]], shape=(2,))
+    assert program.counts() == {"add": 1, "mul": 1, "sub": 1}
+
+
+def test_fusion_is_seen_in_the_rounding() -> None:
+    """The interpreter rounds once where the program says so."""
+    program = traced(lambda x: x[0] * x[1] - 1.0, 2)
+    a, b = 1.0 + 2.0**-30, 1.0 - 2.0**-30
+    assert interpret(program, [[a, b]]) == [[-(2.0**-60)]]
+
+
+def test_what_no_result_needs_is_dropped() -> None:
+    program = traced(lambda x: [scalar.sin(x[0]), x[0] + x[1] + x[2]][1])
+    assert "sin" not in program.counts()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What cannot be traced
+
+
+BRANCHES: dict[str, Callable[[Any], Any]] = {
+    "if": lambda x: x[0] if x[0] else x[1],
+    "<": lambda x: x[0] < x[1],
+    "<=": lambda x: x[0] <= 1.0,
+    ">": lambda x: x[0] > 0.0,
+    ">=": lambda x: 0.0 >= x[0],
+    "==": lambda x: x[0] == 0.0,
+    "!=": lambda x: x[0] != x[1],
+    "max": lambda x: max(x[0], x[1]),
+    "in": lambda x: x[0] in [1.0],
+    "not": lambda x: not x[0],
+    "sorted": lambda x: sorted(x),
+}
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_a_branch_on_a_traced_value_is_an_error_that_helps(name: str) -> None:
+    with pytest.raises(fc.TraceError, match=r"cannot branch.*where_less"):
+        traced(BRANCHES[name])
+
+
+CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    "float": lambda x: float(x[0]),
+    "int": lambda x: int(x[0]),
+    "complex": lambda x: complex(x[0]),
+    "index": lambda x: [1.0, 2.0][x[0]],
+    "math.sin": lambda x: math.sin(x[0]),
+    "float array": lambda x: np.array(x, dtype=float)[0],
+}
+
+
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_a_traced_value_is_no_number(name: str) -> None:
+    with pytest.raises(fc.TraceError, match=r"fallingcat\.scalar"):
+        traced(CONVERSIONS[name])
+
+
+@pytest.mark.parametrize("power", [-1, 1.5, 0.25])
+def test_unusual_powers_are_refused(power: float) -> None:
+    with pytest.raises(fc.TraceError, match="raised to"):
+        traced(lambda x: x[0] ** power)
+
+
+def test_operations_that_do_not_exist_are_trace_errors() -> None:
+    with pytest.raises(fc.TraceError, match="cannot be traced"):
+        traced(lambda x: 2.0 ** x[0])
+    with pytest.raises(fc.TraceError, match="cannot be traced"):
+        traced(lambda x: x[0] + "1")
+    with pytest.raises(fc.TraceError, match="cannot be traced"):
+        traced(lambda x: None)
+
+
+def test_arrays_of_one_entry_stay_arrays() -> None:
+    program = traced(lambda x: x[0] * np.array([2.0]) + np.array([1.0]) / x[0], size=1, shape=(1,))
+    assert interpret(program, [[4.0]]) == [[8.25]]
+
+
+def test_a_traced_value_cannot_be_a_key() -> None:
+    with pytest.raises(fc.TraceError, match="unhashable"):
+        traced(lambda x: {x[0]: 1.0}[x[0]])
+
+
+def test_a_result_of_the_wrong_size_is_refused() -> None:
+    with pytest.raises(ValueError, match="has 2 entries"):
+        traced(lambda x: [x[0], x[1]], shape=(3,))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is not finite
+
+
+def test_inputs_that_do_not_matter_still_spoil_the_result() -> None:
+    program = traced(lambda x: [2.0 * x[0], x[0]], shape=(2,))
+    assert program.counts()["taint"] == 2
+    assert interpret(program, [[3.0, -7.0, 5.0]]) == [[6.0, 3.0]]
+    for bad in (math.nan, math.inf, -math.inf):
+        for k in range(3):
+            state = [3.0, -7.0, 5.0]
+            state[k] = bad
+            assert not all(map(math.isfinite, interpret(program, [state])[0]))
+
+
+def test_a_constant_result_is_spoilt_too() -> None:
+    program = traced(lambda x: 4.0)
+    assert interpret(program, [[1.0, 2.0, 3.0]]) == [[4.0]]
+    assert math.isnan(interpret(program, [[1.0, math.inf, 3.0]])[0][0])
+
+
+def test_nothing_is_tainted_where_everything_is_used(good: Program) -> None:
+    assert "taint" not in good.counts()
+
+
+def test_the_base_position_spoils_inverse_dynamics() -> None:
+    """No dynamics depends on where the robot is; a position that is none must not pass unseen all the same."""
+    robot = fc.load("spacearm", joints=["joint1"])
+    program = trace(make_task(robot.model, "inverse_dynamics"))
+    q, nu = robot.neutral(), np.zeros(robot.nv)
+    assert np.isfinite(interpret(program, [q, nu, nu])).all()
+    for k in range(robot.nq):
+        bad = q.copy()
+        bad[k] = np.nan
+        assert not np.isfinite(interpret(program, [bad, nu, nu])).all()
