@@ -17,11 +17,11 @@ from fallingcat.trace import interpret
 TOLERANCE = 1e-12
 
 # Seeds of trees that together have every type of joint, with fixed joints and mimics among them.
-SEEDS = (1, 2, 3)
+SEEDS = (1, 2, 30)
 
 
 def robot_of(seed: int) -> fc.Robot:
-    return fc.load(random_tree(seed, joints=5), joint_dynamics=seed % 2 == 1)
+    return fc.load(random_tree(seed, joints=4), joint_dynamics=seed % 2 == 1)
 
 
 def options_of(robot: fc.Robot, name: str, seed: int) -> dict[str, Any]:
@@ -40,6 +40,22 @@ def inputs_of(robot: fc.Robot, made: Any, rng: np.random.Generator, count: int) 
     return values
 
 
+def parts(result: Any) -> list[np.ndarray]:
+    """The arrays of a result, be it one or several."""
+    return [np.asarray(r) for r in (result if isinstance(result, tuple) else (result,))]
+
+
+def compare(kernel: Kernel, values: list[np.ndarray], name: str) -> None:
+    """A batch of compiled results with the eager ones, state by state and array by array."""
+    expected = eager.run(kernel.task, values)
+    got = kernel(*values)
+    assert type(got) is type(expected)
+    for a, b in zip(parts(got), parts(expected), strict=True):
+        assert a.shape == b.shape
+        for k in range(len(b)):
+            assert relative_error(a[k], b[k]) < TOLERANCE, name
+
+
 def test_the_trees_have_every_type_of_joint() -> None:
     found = {joint.type for seed in SEEDS for joint in robot_of(seed).description.joints}
     assert found >= set(ALL)
@@ -51,13 +67,10 @@ def test_compiled_is_eager(name: str, seed: int, rng: np.random.Generator) -> No
     robot = robot_of(seed)
     made = task(robot.model, name, **options_of(robot, name, seed))
     values = inputs_of(robot, made, rng, 6)
-    expected = eager.run(made, values)
     kernel = Kernel(made)
-    batch = kernel(*values)
-    assert batch.shape == expected.shape
-    for k in range(len(expected)):
-        assert relative_error(batch[k], expected[k]) < TOLERANCE
-    assert np.asarray(kernel.entry(*(v[0] for v in values))).tobytes() == batch[0].tobytes()
+    compare(kernel, values, name)
+    first = parts(kernel.entry(*(v[0] for v in values)))
+    assert [p.tobytes() for p in first] == [p[0].tobytes() for p in parts(kernel(*values))]
 
 
 @pytest.mark.parametrize("type_", ALL)
@@ -70,9 +83,7 @@ def test_each_type_of_joint_by_itself(type_: str, rng: np.random.Generator) -> N
         for v, spec in zip(values, made.inputs, strict=True):
             v[1] = robot.neutral() if spec.name.startswith("q") else 0.0
             v[2] = robot.neutral() if spec.name.startswith("q") else 1e-9
-        got, expected = Kernel(made)(*values), eager.run(made, values)
-        for k in range(3):
-            assert relative_error(got[k], expected[k]) < TOLERANCE
+        compare(Kernel(made), values, name)
 
 
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])
@@ -105,6 +116,4 @@ def test_compiled_is_eager_on_more_trees(seed: int, rng: np.random.Generator) ->
             continue
         made = task(robot.model, name, **options_of(robot, name, seed))
         values = inputs_of(robot, made, rng, 5)
-        got, expected = Kernel(made)(*values), eager.run(made, values)
-        for k in range(5):
-            assert relative_error(got[k], expected[k]) < TOLERANCE, name
+        compare(Kernel(made), values, name)

@@ -310,7 +310,6 @@ def test_wrong_arguments_are_explained(cat: fc.Robot, k: int) -> None:
     call, kind, words = cases[k]
     with pytest.raises(kind) as error:
         call()
-    assert isinstance(error.value, (fc.FallingCatError, ValueError))
     for word in words:
         assert word in str(error.value)
 

@@ -56,3 +56,24 @@ def inverse_symmetric(A: Matrix) -> list[list[Scalar]]:
     L, Dinv = factor(A)
     columns = [substitute(L, Dinv, [1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
     return [[columns[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]
+
+
+def transpose(A: Matrix) -> list[list[Scalar]]:
+    return [list(column) for column in zip(*A, strict=True)]
+
+
+def multiply(A: Matrix, B: Matrix) -> list[list[Scalar]]:
+    """A B, entry by entry: for blocks as small as a joint."""
+    columns = transpose(B)
+    return [[_dot(row, column) for column in columns] for row in A]
+
+
+def subtract(A: Matrix, B: Matrix) -> list[list[Scalar]]:
+    return [[x - y for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]
+
+
+def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    total = a[0] * b[0]
+    for x, y in zip(a[1:], b[1:], strict=True):
+        total = total + x * y
+    return total

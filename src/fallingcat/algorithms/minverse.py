@@ -1,23 +1,31 @@
 """Inverse of the mass matrix without the mass matrix (paper 002, Sec. IV; paper 000, Table 9 with errata 0.6-0.8).
 
-Three passes over articulated bodies, in common coordinates, where wrenches and motions of different bodies simply
-add: outwards for the axes, inwards for the articulated inertias and the columns F of wrenches, outwards for the columns
-P of accelerations.
+Three passes, in common coordinates, where wrenches and motions of different bodies simply add:
+outwards for the axes; inwards for the articulated inertias IA, with U = IA S and D = S^T U; outwards for the inverse.
+The articulated bodies hold the factors of the mass matrix, M = L^T D L with
+
+    L_ki = D_k^-1 U_k^T S_i     for every joint i that carries joint k                       (1)
+    W = L^-1:   W_ki = -sum_j L_kj W_ji    over the joints j from i up to the parent of k   (2)
+    M^-1 = W D^-1 W^T:   (M^-1)_ij = sum_m W_im D_m^-1 W_jm^T    over joints m that carry both   (3)
+
+so that pairs of joints meet only through the joints that carry both, which is where the speed comes from.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fallingcat.algorithms.common_frame import COMMON, CommonFrame, common_frame
+from fallingcat import scalar
+from fallingcat.algorithms.common_frame import CommonFrame, common_frame
 from fallingcat.algorithms.crba import mass_matrix
-from fallingcat.algorithms.dense import inverse_symmetric
+from fallingcat.algorithms.dense import inverse_symmetric, multiply, subtract, transpose
 from fallingcat.algorithms.kinematics import PerBody, Vector
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
-from fallingcat.spatial import ArticulatedInertia, Force, Motion
+from fallingcat.spatial import ArticulatedInertia, Force
 
 Block = list[list[Scalar]]
+Blocks = dict[tuple[int, int], Block]
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,8 @@ class Articulated:
     """U = IA S."""
     Dinv: PerBody[Block]
     """D^-1 with D = S^T U, rotor inertia included."""
+    UDinv: PerBody[list[Force]]
+    """U D^-1."""
     Ia: PerBody[ArticulatedInertia]
     """IA - U D^-1 U^T: what the body's joint lets through."""
 
@@ -38,6 +48,7 @@ def articulated_bodies(c: CommonFrame) -> Articulated:
     IA: PerBody[ArticulatedInertia] = {i: I.articulated() for i, I in c.I.items()}
     U: PerBody[list[Force]] = {}
     Dinv: PerBody[Block] = {}
+    UDinv: PerBody[list[Force]] = {}
     Ia: PerBody[ArticulatedInertia] = {}
     for i, p in model.tip_to_base():
         U[i] = [IA[i] @ s for s in c.S[i].columns]
@@ -46,10 +57,10 @@ def articulated_bodies(c: CommonFrame) -> Articulated:
             row[k] = row[k] + model.bodies[i].armature
         Dinv[i] = inverse_symmetric(D)
         if p != WORLD:
-            UDinv = [_combine(U[i], column) for column in Dinv[i]]
-            Ia[i] = IA[i].minus_product(U[i], UDinv)
+            UDinv[i] = [_combine(U[i], column) for column in Dinv[i]]
+            Ia[i] = IA[i].minus_product(U[i], UDinv[i])
             IA[p] = IA[p] + Ia[i]
-    return Articulated(U, Dinv, Ia)
+    return Articulated(U, Dinv, UDinv, Ia)
 
 
 def inverse_mass_matrix(model: Model, q: Vector) -> Block:
@@ -63,35 +74,64 @@ def inverse_mass_matrix(model: Model, q: Vector) -> Block:
 def inverse_mass_matrix_in(c: CommonFrame, bodies: Articulated) -> Block:
     """The inverse mass matrix of a robot in common coordinates."""
     model = c.model
-    inverse: dict[tuple[int, int], Block] = {}
-    F: PerBody[PerBody[list[Force]]] = {i: {} for i in range(WORLD, len(model.bodies))}
-    for i, p in model.tip_to_base():
-        S, U, Dinv = c.S[i].columns, bodies.U[i], bodies.Dinv[i]
-        inverse[i, i] = Dinv
-        for j, columns in F[i].items():  # j in the subtree of i
-            inverse[i, j] = [[-x for x in row] for row in _times(Dinv, [[s @ f for f in columns] for s in S])]
-        F[i][i] = [Force.zero(COMMON) for _ in S]
-        if p != WORLD:
-            for j, columns in F[i].items():
-                F[p][j] = [f + _combine(U, column) for f, column in zip(columns, _columns(inverse[i, j]), strict=True)]
-
-    P: PerBody[PerBody[list[Motion]]] = {WORLD: {}}
-    for i, p in model.base_to_tip():
-        S, U, Dinv = c.S[i].columns, bodies.U[i], bodies.Dinv[i]
-        P[i] = {}
-        for j in range(i, len(model.bodies)):
-            above = P[p].get(j)
-            block = inverse.get((i, j))
-            if above is not None:
-                correction = _times(Dinv, [[a @ u for a in above] for u in U])
-                block = [[-x for x in row] for row in correction] if block is None else _minus(block, correction)
-            if block is None:
-                continue  # neither below joint i nor joined to it by a moving base
-            inverse[i, j] = block
-            inverse[j, i] = [list(row) for row in _columns(block)]
-            own = [c.S[i] @ column for column in _columns(block)]
-            P[i][j] = own if above is None else [a + b for a, b in zip(above, own, strict=True)]
+    W = _inverse_factor(c, bodies)
+    inverse: Blocks = {}
+    for root in (i for i, p in model.base_to_tip() if p == WORLD):
+        inverse |= _through_root(model, root, W, bodies.Dinv[root])  # (3), m = root
+    for m, p in model.base_to_tip():
+        if p == WORLD:
+            continue
+        carried = [i for i in range(m, len(model.bodies)) if (i, m) in W]
+        for position, i in enumerate(carried):
+            WD = multiply(W[i, m], bodies.Dinv[m])
+            for j in carried[position:]:
+                inverse[i, j] = _plus(inverse[i, j], multiply(WD, transpose(W[j, m])))  # (3)
+    for i, j in list(inverse):
+        inverse[j, i] = transpose(inverse[i, j])
     return model.gather_blocks(inverse)
+
+
+def _inverse_factor(c: CommonFrame, bodies: Articulated) -> Blocks:
+    """W = L^-1, block by block along every path."""
+    model = c.model
+    W: Blocks = {}
+    for k, p in model.base_to_tip():
+        n = len(c.S[k])
+        W[k, k] = [[1.0 if r == s else 0.0 for s in range(n)] for r in range(n)]
+        path = list(model.path(p)) if p != WORLD else []
+        L = {i: [[s @ u for s in c.S[i].columns] for u in bodies.UDinv[k]] for i in path}  # (1)
+        for i in path:
+            total = [[-x for x in row] for row in L[i]]
+            for j in path:
+                if j == i:
+                    break
+                total = subtract(total, multiply(L[j], W[j, i]))
+            W[k, i] = total  # (2)
+    return W
+
+
+def _through_root(model: Model, root: int, W: Blocks, Dinv: Block) -> Blocks:
+    """All blocks (i, j), i <= j, of W D^-1 W^T that pass through one root joint, as one dense product."""
+    carried = [i for i in range(root, len(model.bodies)) if (i, root) in W]
+    rows = [row for i in carried for row in W[i, root]]
+    product = scalar.matmul(rows, transpose(multiply(rows, Dinv)))
+    start: PerBody[int] = {}
+    total = 0
+    for i in carried:
+        start[i] = total
+        total += model.bodies[i].joint.nv
+    blocks: Blocks = {}
+    for position, i in enumerate(carried):
+        for j in carried[position:]:
+            m, n = model.bodies[i].joint.nv, model.bodies[j].joint.nv
+            block = [[product[start[i] + r][start[j] + s] for s in range(n)] for r in range(m)]
+            # On the diagonal the lower half repeats the upper one, so that the result is symmetric to the last bit.
+            blocks[i, j] = [[block[min(r, s)][max(r, s)] for s in range(n)] for r in range(m)] if i == j else block
+    return blocks
+
+
+def _plus(A: Block, B: Block) -> Block:
+    return [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]
 
 
 def _combine(columns: list[Force], x: Vector) -> Force:
@@ -99,22 +139,3 @@ def _combine(columns: list[Force], x: Vector) -> Force:
     for column, xk in zip(columns[1:], x[1:], strict=True):
         total = total + column * xk
     return total
-
-
-def _columns(block: Block) -> Block:
-    return [list(column) for column in zip(*block, strict=True)]
-
-
-def _times(A: Block, B: Block) -> Block:
-    return [[_dot(row, column) for column in _columns(B)] for row in A]
-
-
-def _dot(a: Vector, b: Vector) -> Scalar:
-    total = a[0] * b[0]
-    for x, y in zip(a[1:], b[1:], strict=True):
-        total = total + x * y
-    return total
-
-
-def _minus(A: Block, B: Block) -> Block:
-    return [[x - y for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from fallingcat.compile.lanes import Lanes, declarations
 from fallingcat.compile.mathlib import sincos
-from fallingcat.compile.pieces import PieceWriter, Storage, write_piece
+from fallingcat.compile.pieces import PieceWriter, Storage, write_piece, write_pieces
 from fallingcat.compile.schedule import Schedule
 from fallingcat.trace.program import Program
 
@@ -29,15 +29,13 @@ def batch_text(program: Program, plan: Schedule, lanes: Lanes) -> str:
         lambda writer, k, name: None,
     )
     functions = [declarations(lanes), sincos(lanes)]
-    compute = []
+    compute: list[tuple[str, str]] = []
     if plan.angles:
         functions.append(_angles(program, plan, lanes, storage))
-        compute.append("fc_angles")
-    for k, values in enumerate(plan.pieces):
-        writer = PieceWriter(program, plan, lanes, storage)
-        write_piece(writer, values)
-        compute.append(f"fc_piece{k}")
-        functions.append(writer.function(compute[-1]))
+        compute.append(("fc_angles", storage.arguments))
+    for name, arguments, text in write_pieces(program, plan, lanes, lanes, storage):
+        functions.append(text)
+        compute.append((name, arguments))
     loads = [_load_rows(j, spec.size, lanes) for j, spec in enumerate(program.inputs)]
     stores = _store_rows(program, plan, lanes)
     functions += loads + [text for texts in stores for text in texts]
@@ -187,7 +185,7 @@ def _broadcast_lanes(w: _Lines, value: str, lanes: Lanes, constant: bool) -> lis
     return columns
 
 
-def _driver(program: Program, lanes: Lanes, compute: list[str], stores: list[int]) -> str:
+def _driver(program: Program, lanes: Lanes, compute: list[tuple[str, str]], stores: list[int]) -> str:
     """The loop over vectors of states."""
     T, W = lanes.type, lanes.width
     w = _Lines()
@@ -223,8 +221,9 @@ def _driver(program: Program, lanes: Lanes, compute: list[str], stores: list[int
         to = body.emit(f"getelementptr {T}, ptr %ws, i64 {position}")
         body.do(f"call void @fc_load{j}({row_pointers(j)}, ptr {to})")
         position += spec.size
-    for name in compute:
-        body.do(f"call void @{name}(ptr %ws, ptr {slots})")
+    for name, arguments in compute:
+        # a piece knows the inputs, at the start of the workspace, as %in, and the slots behind them as %ws
+        body.do(f"call void @{name}({arguments.replace('%ws', slots).replace('%in', '%ws')})")
     for j, count in enumerate(stores):
         rows = row_pointers(len(program.inputs) + j) if count else ""
         for k in range(count):
@@ -245,7 +244,7 @@ def _driver(program: Program, lanes: Lanes, compute: list[str], stores: list[int
             "}",
         ]
     )
-    return f"declare i64 @llvm.smin.i64(i64, i64)\n{text}"
+    return text
 
 
 class _Body(_Lines):

@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fallingcat.compile.lanes import Lanes
+from fallingcat.compile.products import product_text
 from fallingcat.compile.schedule import Schedule
+from fallingcat.trace.blocks import Product
 from fallingcat.trace.program import Program
 
 
@@ -73,11 +75,38 @@ class PieceWriter:
         self._names[k] = name
         if k in self.plan.slots:
             self.store(name, "%ws", self.plan.slots[k])
+            for slot in self.plan.copies.get(k, ()):
+                self.store(name, "%ws", slot)
         self.storage.store_result(self, k, name)
 
     def function(self, name: str) -> str:
         body = "\n".join(self.lines)
         return f"define internal void @{name}({self.storage.parameters}) #0 {{\n{body}\n  ret void\n}}"
+
+
+def write_pieces(program: Program, plan: Schedule, lanes: Lanes, vector: Lanes, storage: Storage) -> list[tuple[str, str, str]]:
+    """(name, arguments, text) of the functions that compute everything after the angles, in order.
+
+    `vector` is what products of blocks are computed with; for one state it is wider than `lanes`.
+    """
+    functions: list[tuple[str, str, str]] = []
+    for k, values in enumerate(plan.pieces):
+        name = f"fc_piece{k}"
+        if isinstance(values, int):
+            op, (left, right) = program.instructions[values - program.first]
+            assert isinstance(op, Product)
+            if plan.fills[values]:
+                writer = PieceWriter(program, plan, lanes, storage)
+                for value, slot in plan.fills[values]:
+                    writer.store(writer.value(value), "%ws", slot)
+                functions.append((f"fc_fill{k}", storage.arguments, writer.function(f"fc_fill{k}")))
+            text = product_text(name, op, plan.blocks[left], plan.blocks[right], plan.blocks[values], lanes, vector)
+            functions.append((name, "ptr %ws", text))
+        else:
+            writer = PieceWriter(program, plan, lanes, storage)
+            write_piece(writer, values)
+            functions.append((name, storage.arguments, writer.function(name)))
+    return functions
 
 
 def write_piece(writer: PieceWriter, values: Sequence[int]) -> None:
@@ -86,6 +115,7 @@ def write_piece(writer: PieceWriter, values: Sequence[int]) -> None:
     angles: dict[int, str] = {}
     for k in values:
         op, args = program.instructions[k - program.first]
+        assert isinstance(op, str)
         if op in ("sin", "cos"):
             pair = angles.get(args[0])
             if pair is None:

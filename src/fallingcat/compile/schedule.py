@@ -3,12 +3,14 @@
 One huge function is slow to compile and slow to run: the register allocator gives up. Pieces of a
 few hundred instructions that are never inlined compile in linear time; values that cross from one
 piece to another live in slots of a workspace, which are reused once their last reader is past.
+A product of blocks is a piece of its own; the entries of blocks have slots side by side.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from fallingcat.trace.blocks import Entry, Pack, Product
 from fallingcat.trace.program import Program
 
 PIECE = 400
@@ -21,63 +23,123 @@ class Schedule:
 
     angles: tuple[int, ...]
     """Arguments of sin and cos that are inputs: taken together, before everything else."""
-    pieces: tuple[tuple[int, ...], ...]
-    """Per piece, the values it computes, in order."""
+    pieces: tuple[tuple[int, ...] | int, ...]
+    """Per piece, the values it computes, in order; a single number is a product of blocks."""
     slots: dict[int, int]
     """The workspace slot of every value that is read outside its piece."""
     slot_count: int
+    copies: dict[int, list[int]] = field(default_factory=dict)
+    """Further slots that a value is written to, because it is an entry of several blocks."""
+    blocks: dict[int, int] = field(default_factory=dict)
+    """The first slot of every block."""
+    fills: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    """Per product, (value, slot) of entries to be copied first: inputs, constants, entries of other blocks."""
 
 
 def schedule(program: Program, keep_results: bool, piece: int = PIECE) -> Schedule:
     """Cut a program; with `keep_results`, results stay in slots until the end."""
     first, ops = program.first, program.instructions
     early = {args[0] for op, args in ops if op in ("sin", "cos") and args[0] < program.input_count}
-    body = [first + k for k, (op, args) in enumerate(ops) if not (op in ("sin", "cos") and args[0] in early)]
     prologue = [first + k for k, (op, args) in enumerate(ops) if op in ("sin", "cos") and args[0] in early]
-    pieces = [tuple(body[i : i + piece]) for i in range(0, len(body), piece)]
+    pieces = _cut(program, early, piece)
 
-    where = dict.fromkeys(prologue, -1)
+    where = {value: -1 for value in prologue}
     for k, values in enumerate(pieces):
-        where.update(dict.fromkeys(values, k))
+        where.update(dict.fromkeys([values] if isinstance(values, int) else values, k))
     last = _last_readers(program, where)
     if keep_results:
         for flat in program.results:
             for value in flat:
                 if value >= first:
                     last[value] = len(pieces)
-    slots, count = _assign_slots(prologue, pieces, where, last)
-    return Schedule(tuple(sorted(early)), tuple(pieces), slots, count)
+    slots, copies, blocks, fills, count = _place_blocks(program)
+    count = _assign_slots(prologue, pieces, last, slots, count)
+    return Schedule(tuple(sorted(early)), tuple(pieces), slots, count, copies, blocks, fills)
+
+
+def _cut(program: Program, early: set[int], piece: int) -> list[tuple[int, ...] | int]:
+    """Runs of at most `piece` computed values, with products in between."""
+    pieces: list[tuple[int, ...] | int] = []
+    run: list[int] = []
+    for k, (op, args) in enumerate(program.instructions):
+        value = program.first + k
+        if isinstance(op, (Pack, Entry)) or (op in ("sin", "cos") and args[0] in early):
+            continue  # no code of their own
+        if isinstance(op, Product) or len(run) == piece:
+            if run:
+                pieces.append(tuple(run))
+            run = []
+        if isinstance(op, Product):
+            pieces.append(value)
+        else:
+            run.append(value)
+    if run:
+        pieces.append(tuple(run))
+    return pieces
 
 
 def _last_readers(program: Program, where: dict[int, int]) -> dict[int, int]:
     """The last piece that reads each value, for values read outside their own piece."""
     last: dict[int, int] = {}
-    for k, (_, args) in enumerate(program.instructions):
+    for k, (op, args) in enumerate(program.instructions):
+        if not isinstance(op, str):
+            continue
         reader = where[program.first + k]
         for a in args:
-            if a >= program.first and where[a] != reader:
+            if a >= program.first and where.get(a) != reader:
                 last[a] = max(last.get(a, -1), reader)
     return last
 
 
-def _assign_slots(
-    prologue: list[int], pieces: list[tuple[int, ...]], where: dict[int, int], last: dict[int, int]
-) -> tuple[dict[int, int], int]:
-    """A slot per crossing value; a slot is free again in the piece after its last reader."""
+def _place_blocks(
+    program: Program,
+) -> tuple[dict[int, int], dict[int, list[int]], dict[int, int], dict[int, list[tuple[int, int]]], int]:
+    """Slots of blocks and their entries: (slots, copies, blocks, fills, count)."""
     slots: dict[int, int] = {}
-    free: list[int] = []
+    copies: dict[int, list[int]] = {}
+    blocks: dict[int, int] = {}
+    fills: dict[int, list[tuple[int, int]]] = {}
+    pending: dict[int, list[tuple[int, int]]] = {}
+    entries: set[int] = set()
     count = 0
+    for k, (op, args) in enumerate(program.instructions):
+        value = program.first + k
+        if isinstance(op, Pack):
+            blocks[value] = count
+            for position, a in enumerate(args):
+                if a < program.first or a in entries:
+                    pending.setdefault(value, []).append((a, count + position))
+                elif a in slots:
+                    copies.setdefault(a, []).append(count + position)
+                else:
+                    slots[a] = count + position
+            count += op.rows * op.columns
+        elif isinstance(op, Product):
+            blocks[value] = count
+            count += op.rows * op.columns
+            fills[value] = [fill for a in args for fill in pending.pop(a, ())]
+        elif isinstance(op, Entry):
+            entries.add(value)
+            slots[value] = blocks[args[0]] + op.index
+    return slots, copies, blocks, fills, count
+
+
+def _assign_slots(
+    prologue: list[int], pieces: list[tuple[int, ...] | int], last: dict[int, int], slots: dict[int, int], count: int
+) -> int:
+    """A slot per crossing value; a slot is free again in the piece after its last reader."""
+    free: list[int] = []
     leaving: dict[int, list[int]] = {}
     for k, values in enumerate([tuple(prologue), *pieces], start=-1):
         for value in leaving.pop(k - 1, ()):
             free.append(slots[value])
         free.sort(reverse=True)  # the lowest slot first keeps the workspace dense
-        for value in values:
-            if value in last:
+        for value in () if isinstance(values, int) else values:
+            if value in last and value not in slots:
                 if free:
                     slots[value] = free.pop()
                 else:
                     slots[value] = count
                     count += 1
                 leaving.setdefault(last[value], []).append(value)
-    return slots, count
+    return count

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from fallingcat.compile.lanes import Lanes, declarations
 from fallingcat.compile.mathlib import sincos
-from fallingcat.compile.pieces import PieceWriter, Storage, write_piece
+from fallingcat.compile.pieces import PieceWriter, Storage, write_pieces
 from fallingcat.compile.schedule import Schedule
+from fallingcat.trace.blocks import Entry
 from fallingcat.trace.program import Program
 
 ONE = Lanes(1)
@@ -26,16 +27,15 @@ def single_text(program: Program, plan: Schedule, vector: Lanes) -> str:
         functions.append(sincos(vector))
         functions.append(_angles(program, plan, vector, storage))
         names.append("fc_angles")
-    for k, values in enumerate(plan.pieces):
-        writer = PieceWriter(program, plan, ONE, storage)
-        write_piece(writer, values)
-        names.append(f"fc_piece{k}")
-        functions.append(writer.function(names[-1]))
+    calls = [f"  call void @{name}({storage.arguments})" for name in names]
+    for name, arguments, text in write_pieces(program, plan, ONE, vector, storage):
+        functions.append(text)
+        calls.append(f"  call void @{name}({arguments})")
     functions.append(_fixed_results(program, plan, storage))
-    names.append("fc_fixed")
-    calls = "\n".join(f"  call void @{name}({storage.arguments})" for name in names)
-    functions.append(f"define void @fc_single({storage.parameters}) #1 {{\n{calls}\n  ret void\n}}")
-    wide = declarations(vector) if plan.angles else ""
+    calls.append(f"  call void @fc_fixed({storage.arguments})")
+    body = "\n".join(calls)
+    functions.append(f"define void @fc_single({storage.parameters}) #1 {{\n{body}\n  ret void\n}}")
+    wide = declarations(vector)
     return "\n".join([declarations(ONE), wide, *functions])
 
 
@@ -88,8 +88,9 @@ def _angles(program: Program, plan: Schedule, vector: Lanes, storage: Storage) -
 
 
 def _fixed_results(program: Program, plan: Schedule, storage: Storage) -> str:
-    """Results that are constants or inputs."""
+    """Results that no piece has written: constants, inputs, and entries of blocks."""
     writer = PieceWriter(program, plan, ONE, storage)
-    for k in sorted({value for flat in program.results for value in flat if value < program.first}):
+    entries = {program.first + k for k, (op, _) in enumerate(program.instructions) if isinstance(op, Entry)}
+    for k in sorted({value for flat in program.results for value in flat if value < program.first or value in entries}):
         storage.store_result(writer, k, writer.value(k))
     return writer.function("fc_fixed")

@@ -254,7 +254,8 @@ class _Choice:
             raise InputError(f"lock[{name!r}] does not fit", expected=f"{model.nq} finite numbers", got=repr(value))
         if at is not None and abs(np.linalg.norm(q[at : at + 4]) - 1.0) > 1e-2:
             got = f"length {np.linalg.norm(q[at : at + 4]):.6g}"
-            raise InputError(f"lock[{name!r}]: the quaternion is far from unit length", expected="length 1", got=got, hint="order is x y z w")
+            what = f"lock[{name!r}]: the quaternion is far from unit length"
+            raise InputError(what, expected="length 1", got=got, hint="order is x y z w")
         return [float(x) for x in q]
 
     def lock_of(self, joint: Joint) -> list[float] | None:

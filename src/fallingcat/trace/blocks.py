@@ -86,6 +86,18 @@ class Entry:
         return block[self.index]
 
 
+MIN_INNER = 3
+MIN_ENTRIES = 32
+"""Products smaller than this are written out: a loop would cost more than it saves."""
+
+
+def _written_out(graph: Any, pairs: list[tuple[int, int]], negate: bool) -> int:
+    total = graph.apply("mul", *pairs[0])
+    for a, b in pairs[1:]:
+        total = graph.apply("add", total, graph.apply("mul", a, b))
+    return int(graph.apply("neg", total) if negate else total)
+
+
 BlockOp = Pack | Product | Entry
 
 
@@ -103,8 +115,15 @@ def product(graph: Any, A: Sequence[Sequence[int]], B: Sequence[Sequence[int]], 
         inner = tuple(k for k in range(width) if constants[B[k][j]] != 0.0)
         if inner:
             groups.setdefault(inner, []).append(j)
-    left = graph.raw(Pack(rows, width), *(a for row in A for a in row))
+    left = None
     for inner, members in groups.items():
+        if len(inner) < MIN_INNER or rows * len(members) < MIN_ENTRIES:
+            for i in range(rows):
+                for j in members:
+                    result[i][j] = _written_out(graph, [(A[i][k], B[k][j]) for k in inner], negate)
+            continue
+        if left is None:
+            left = graph.raw(Pack(rows, width), *(a for row in A for a in row))
         right = graph.raw(Pack(len(inner), len(members)), *(B[k][j] for k in inner for j in members))
         block = graph.raw(Product(rows, width, inner, len(members), negate), left, right)
         for i in range(rows):
