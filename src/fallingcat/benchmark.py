@@ -36,7 +36,10 @@ PEERS: dict[str, Peer] = {
     "frame_pose": lambda pin, m, d, x, f: lambda: pin.framesForwardKinematics(m, d, x["q"]),
     "frame_jacobian": lambda pin, m, d, x, f: lambda: pin.computeFrameJacobian(m, d, x["q"], f),
     "frame_jacobian_rate": lambda pin, m, d, x, f: (
-        lambda: (pin.computeJointJacobiansTimeVariation(m, d, x["q"], x["nu"]), pin.getFrameJacobianTimeVariation(m, d, f, pin.LOCAL))
+        lambda: (
+            pin.computeJointJacobiansTimeVariation(m, d, x["q"], x["nu"]),
+            pin.getFrameJacobianTimeVariation(m, d, f, pin.LOCAL),
+        )
     ),
     "frame_velocity": lambda pin, m, d, x, f: (
         lambda: (pin.forwardKinematics(m, d, x["q"], x["nu"]), pin.getFrameVelocity(m, d, f))
@@ -50,6 +53,9 @@ PEERS: dict[str, Peer] = {
     "forward_dynamics": lambda pin, m, d, x, f: lambda: pin.aba(m, d, x["q"], x["nu"], x["tau"]),
     "mass_matrix": lambda pin, m, d, x, f: lambda: pin.crba(m, d, x["q"]),
     "bias": lambda pin, m, d, x, f: lambda: pin.nonLinearEffects(m, d, x["q"], x["nu"]),
+    "inverse_dynamics_derivatives": lambda pin, m, d, x, f: lambda: pin.computeRNEADerivatives(m, d, x["q"], x["nu"], x["dnu"]),
+    "forward_dynamics_derivatives": lambda pin, m, d, x, f: lambda: pin.computeABADerivatives(m, d, x["q"], x["nu"], x["tau"]),
+    "inverse_mass_matrix": lambda pin, m, d, x, f: lambda: pin.computeMinverse(m, d, x["q"]),
     "gravity_torque": lambda pin, m, d, x, f: lambda: pin.computeGeneralizedGravity(m, d, x["q"]),
     "kinetic_energy": lambda pin, m, d, x, f: lambda: pin.computeKineticEnergy(m, d, x["q"], x["nu"]),
     "potential_energy": lambda pin, m, d, x, f: lambda: pin.computePotentialEnergy(m, d, x["q"]),
@@ -108,9 +114,7 @@ def batch_size(outputs: int) -> int:
     return {0: 4096, 1: 4096, 2: 256}.get(outputs, 64)
 
 
-def measure(
-    robot: Robot, pin_model: Any = None, names: list[str] | None = None, label: str = "", seed: int = 0
-) -> Iterator[Row]:
+def measure(robot: Robot, pin_model: Any = None, names: list[str] | None = None, label: str = "", seed: int = 0) -> Iterator[Row]:
     """Time the functions of a robot, one row at a time."""
     rng = np.random.default_rng(seed)
     used = threads.threads()
@@ -194,7 +198,11 @@ def start_times(source: str, floating: bool, function: str = "inverse_dynamics",
 
     def run(cache: str) -> float:
         done = subprocess.run(
-            [sys.executable, "-c", script], env=os.environ | {"FALLINGCAT_CACHE": cache}, check=True, capture_output=True, text=True
+            [sys.executable, "-c", script],
+            env=os.environ | {"FALLINGCAT_CACHE": cache},
+            check=True,
+            capture_output=True,
+            text=True,
         )
         return float(done.stdout)
 

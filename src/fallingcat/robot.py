@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fallingcat import poses
 from fallingcat.algorithms import configuration
+from fallingcat.algorithms.aba_derivatives import ForwardDynamicsDerivatives
+from fallingcat.algorithms.rnea_derivatives import InverseDynamicsDerivatives
 from fallingcat.compile import Kernel
-from fallingcat.errors import InputError, ModelError
+from fallingcat.errors import FrameError, InputError, ModelError
 from fallingcat.functions import FUNCTIONS, task
 from fallingcat.model.assemble import LockValue, assemble
-from fallingcat.model.description import Description
+from fallingcat.model.description import Description, Limits
 from fallingcat.model.doctor import examine
 from fallingcat.model.joints import Representation
 from fallingcat.model.model import Model
@@ -58,7 +61,8 @@ def load(
     if description is None or errors:
         count = f"{len(errors)} error" + ("s" if len(errors) != 1 else "")
         raise ModelError(f"cannot load this robot: {count}", errors)
-    options = {"gravity": gravity, "joints": None if joints is None else tuple(joints), "lock": lock}
+    named = joints if joints is None or isinstance(joints, str) else tuple(joints)
+    options = {"gravity": gravity, "joints": named, "lock": lock}
     return Robot(description, floating=floating, base=base, joint_dynamics=joint_dynamics, **options)  # type: ignore[arg-type]
 
 
@@ -145,23 +149,22 @@ class Robot:
     @property
     def position_limits(self) -> Array:
         """(n, 2): lower and upper bound of every joint degree of freedom."""
-        return self._limits(lambda limits: (limits.lower, limits.upper))
+        return np.array([(x.lower, x.upper) for x in self._limits()]).reshape(self.n, 2)
 
     @property
     def velocity_limits(self) -> Array:
         """(n,)"""
-        return self._limits(lambda limits: limits.velocity)
+        return np.array([x.velocity for x in self._limits()]).reshape(self.n)
 
     @property
     def effort_limits(self) -> Array:
         """(n,)"""
-        return self._limits(lambda limits: limits.effort)
+        return np.array([x.effort for x in self._limits()]).reshape(self.n)
 
-    def _limits(self, pick: Any) -> Array:
+    def _limits(self) -> list[Limits]:
+        """The limits of every joint degree of freedom, in the order of nu."""
         own = sorted((b for b in self.model.bodies if not b.mimics), key=lambda b: b.nu_at)
-        first = self.nv - self.n
-        rows = [pick(body.limits) for body in own if body.nu_at >= first for _ in range(body.joint.nv)]
-        return np.array(rows, dtype=float).reshape((self.n, *np.shape(pick(own[0].limits) if own else ())))
+        return [body.limits for body in own if body.nu_at >= self.nv - self.n for _ in range(body.joint.nv)]
 
     def with_base(self, link: str) -> Robot:
         """The same robot with another link as its base; the order of the joints stays (paper 004)."""
@@ -191,11 +194,9 @@ class Robot:
         for body in self.model.bodies:
             if body.mimics:
                 continue
+            lower, upper = _range(body.limits) if body.joint.nq == 1 else (-1.0, 1.0)
             for k in range(body.joint.nq):
-                lower, upper = max(body.limits.lower, -np.pi), min(body.limits.upper, np.pi)
-                if body.joint.nq > 1:
-                    lower, upper = -1.0, 1.0
-                q[body.q_at + k] = rng.uniform(lower, upper) if lower < upper else lower
+                q[body.q_at + k] = rng.uniform(lower, upper)
             start = body.joint.quaternion_at
             if start is not None:
                 at = slice(body.q_at + start, body.q_at + start + 4)
@@ -217,11 +218,11 @@ class Robot:
 
     def configuration(self, H: ArrayLike, s: ArrayLike) -> Array:
         """q from the base pose H (..., 4, 4) and the joint coordinates s (paper 000, Sec. 2)."""
-        return configuration_from_pose(self.floating, H, s, self.nq)
+        return poses.configuration_from_pose(self.floating, H, s, self.nq)
 
     def split(self, q: ArrayLike) -> tuple[Array, Array]:
         """The base pose H (..., 4, 4) and the joint coordinates s of a configuration."""
-        return split_configuration(self.floating, q, self.nq)
+        return poses.split_configuration(self.floating, q, self.nq)
 
     # -----------------------------------------------------------------------------------------------------------------
     # Kinematics
@@ -314,6 +315,25 @@ class Robot:
         return self._run("base_acceleration", (q, nu, ddr), out)
 
     # -----------------------------------------------------------------------------------------------------------------
+    # Derivatives
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, nu: ArrayLike, dnu: ArrayLike, wrenches: Wrenches | None = None, *, out: Any = None
+    ) -> InverseDynamicsDerivatives:
+        """d tau / d(q, nu, dnu): .dq .dnu .ddnu, each (..., nv, nv) (paper 002; left-trivialized in q)."""
+        return self._run("inverse_dynamics_derivatives", (q, nu, dnu), out, wrenches)  # type: ignore[return-value]
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, nu: ArrayLike, tau: ArrayLike, wrenches: Wrenches | None = None, *, out: Any = None
+    ) -> ForwardDynamicsDerivatives:
+        """d dnu / d(q, nu, tau): .dq .dnu .dtau, each (..., nv, nv) (paper 002, eq. 11-14; left-trivialized in q)."""
+        return self._run("forward_dynamics_derivatives", (q, nu, tau), out, wrenches)  # type: ignore[return-value]
+
+    def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """M(q)^-1, (..., nv, nv), without forming M (paper 002, Sec. IV; paper 000, Table 9)."""
+        return self._run("inverse_mass_matrix", (q,), out)
+
+    # -----------------------------------------------------------------------------------------------------------------
 
     def kernel(self, name: str, wrenches: Iterable[str] = (), **options: Any) -> Kernel:
         """The compiled function behind a method, for its program, operation count and code.
@@ -323,10 +343,10 @@ class Robot:
         if name not in FUNCTIONS:
             raise InputError(f"no function {name!r}", hint=closest(name, FUNCTIONS))
         frames = tuple(wrenches)
+        check_options(options)
         key = (name, frames, *options.items())
         found = self._kernels.get(key)
         if found is None:
-            check_options(options)
             made = task(self.model, name, frames, **options)
             found = self._kernels.setdefault(key, self._make_kernel(made, plain=len(key) == 2 and not frames))
         return found
@@ -356,8 +376,19 @@ class Robot:
         return result
 
 
+def _range(limits: Limits) -> tuple[float, float]:
+    """Bounds to draw a coordinate from: its limits, or a turn where there are none."""
+    lower, upper = limits.lower, limits.upper
+    if not np.isfinite(lower):
+        lower = min(-np.pi, upper - 2 * np.pi) if np.isfinite(upper) else -np.pi
+    return lower, upper if np.isfinite(upper) else max(np.pi, lower + 2 * np.pi)
+
+
 def check_options(options: Mapping[str, Any]) -> None:
     """Refuse options that no function knows."""
+    frame = options.get("frame", "")
+    if not isinstance(frame, str):
+        raise FrameError(f"a frame is given by its name, not by {frame!r} of type {type(frame).__name__}")
     representation = options.get("representation", "body")
     if representation not in ("body", "mixed", "inertial"):
         raise InputError("unknown representation", expected="'body', 'mixed' or 'inertial'", got=repr(representation))
@@ -365,61 +396,3 @@ def check_options(options: Mapping[str, Any]) -> None:
 
 def _rebuild(description: Description, base: str, options: dict[str, Any]) -> Robot:
     return Robot(description, base=base, **options)
-
-
-def configuration_from_pose(floating: bool, H: ArrayLike, s: ArrayLike, nq: int) -> Array:
-    """q from a base pose and joint coordinates."""
-    s = np.asarray(s, dtype=float)
-    if not floating:
-        return s.copy()
-    H = np.asarray(H, dtype=float)
-    if H.shape[-2:] != (4, 4) or s.shape[-1:] != (nq - 7,):
-        raise InputError(
-            "pose and joints do not fit", expected=f"H (..., 4, 4) and s (..., {nq - 7})", got=f"H {H.shape} and s {s.shape}"
-        )
-    R = H[..., :3, :3]
-    if not np.allclose(R @ np.swapaxes(R, -1, -2), np.eye(3), atol=1e-6):
-        raise InputError("H is not a pose", expected="an orthonormal rotation", got="a rotation block with R R^T far from 1")
-    shape = np.broadcast_shapes(H.shape[:-2], s.shape[:-1])
-    q = np.empty((*shape, nq))
-    q[..., :3] = H[..., :3, 3]
-    q[..., 3:7] = _quaternions(R)
-    q[..., 7:] = s
-    return q
-
-
-def _quaternions(R: Array) -> Array:
-    """Unit quaternions (x y z w) of rotations, from the largest component."""
-    a, b, c = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
-    squares = np.stack([1 + a - b - c, 1 - a + b - c, 1 - a - b + c, 1 + a + b + c], axis=-1)
-    xy, xz, yz = R[..., 0, 1] + R[..., 1, 0], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 2] + R[..., 2, 1]
-    wx, wy, wz = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
-    rows = np.stack(
-        [
-            np.stack([squares[..., 0], xy, xz, wx], -1),
-            np.stack([xy, squares[..., 1], yz, wy], -1),
-            np.stack([xz, yz, squares[..., 2], wz], -1),
-            np.stack([wx, wy, wz, squares[..., 3]], -1),
-        ],
-        axis=-2,
-    )
-    best = np.argmax(squares, axis=-1)
-    chosen = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
-    return np.array(chosen / np.linalg.norm(chosen, axis=-1, keepdims=True))
-
-
-def split_configuration(floating: bool, q: ArrayLike, nq: int) -> tuple[Array, Array]:
-    """Base pose and joint coordinates."""
-    q = np.asarray(q, dtype=float)
-    if q.shape[-1:] != (nq,):
-        raise InputError("q has the wrong shape", expected=f"(..., {nq})", got=str(q.shape))
-    H = np.zeros((*q.shape[:-1], 4, 4))
-    H[...] = np.eye(4)
-    if not floating:
-        return H, q.copy()
-    x, y, z, w = np.moveaxis(q[..., 3:7] / np.linalg.norm(q[..., 3:7], axis=-1, keepdims=True), -1, 0)
-    H[..., 0, :3] = np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)], -1)
-    H[..., 1, :3] = np.stack([2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)], -1)
-    H[..., 2, :3] = np.stack([2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)], -1)
-    H[..., :3, 3] = q[..., :3]
-    return H, q[..., 7:].copy()

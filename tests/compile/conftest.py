@@ -16,7 +16,7 @@ def ball_robot() -> fc.Builder:
     b = fc.Builder("ball")
     for k, name in enumerate(("body", "arm", "hand", "ball")):
         b.link(name, mass=1.0 + k, com=(0.1, 0.02 * k, -0.05), inertia=(0.1, 0.01, 0.0, 0.2, 0.02, 0.25))
-    b.joint("hinge", "revolute", "body", "arm", axis=(0, 1, 0), xyz=(0.2, 0, 0.1), rpy=(0.3, 0, 0.2))
+    b.joint("hinge", "revolute", "body", "arm", axis=(0, 1, 0), xyz=(0.2, 0, 0.1), rpy=(0.3, 0, 0.2), damping=0.1)
     b.joint("slider", "prismatic", "arm", "hand", axis=(1, 0, 0), xyz=(0.3, 0, 0))
     b.joint("ball", "spherical", "body", "ball", xyz=(-0.2, 0.1, 0))
     return b

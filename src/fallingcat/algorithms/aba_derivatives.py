@@ -129,4 +129,3 @@ def _minus_product(A: Block, B: Block, known: Columns) -> Block:
         for j, column in known.items():
             row[j] = column[i]
     return result
-

@@ -135,7 +135,7 @@ def _plus(A: Block, B: Block) -> Block:
 
 
 def _combine(columns: list[Force], x: Vector) -> Force:
-    total = columns[0] * x[0]
+    total: Force = columns[0] * x[0]
     for column, xk in zip(columns[1:], x[1:], strict=True):
         total = total + column * xk
     return total

@@ -55,7 +55,7 @@ def axis_derivatives(frame: CommonFrame, i: int, nu: Vector, dnu: Vector) -> Axi
         dc_dnu.append(common(dual.rates(_ring_times(joint, q, [Dual(x, y) for x, y in zip(speed, e, strict=True)]))))
 
     def times(columns: list[Motion], x: Sequence[Scalar]) -> Motion:
-        total = columns[0] * x[0]
+        total: Motion = columns[0] * x[0]
         for column, xk in zip(columns[1:], x[1:], strict=True):
             total = total + column * xk
         return total

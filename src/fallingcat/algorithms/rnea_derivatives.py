@@ -65,9 +65,7 @@ class _Columns(NamedTuple):
     dS: list[Motion]  # change of the joint's own axes when it moves along this one; empty for constant axes
 
 
-def derivatives_in(
-    c: CommonFrame, nu: Vector, dnu: Vector, f_ext: Mapping[int, Force] = NO_FORCES
-) -> InverseDynamicsDerivatives:
+def derivatives_in(c: CommonFrame, nu: Vector, dnu: Vector, f_ext: Mapping[int, Force] = NO_FORCES) -> InverseDynamicsDerivatives:
     """The derivatives for a robot that is in common coordinates already."""
     model = c.model
     v, vJ = velocities(c, nu)
@@ -98,9 +96,7 @@ def derivatives_in(
     )
 
 
-def _columns(
-    c: CommonFrame, i: int, p: int, v: PerBody[Motion], a: PerBody[Motion], nu: Vector, dnu: Vector
-) -> list[_Columns]:
+def _columns(c: CommonFrame, i: int, p: int, v: PerBody[Motion], a: PerBody[Motion], nu: Vector, dnu: Vector) -> list[_Columns]:
     moving = axis_derivatives(c, i, nu, dnu)
     columns = []
     for k, S in enumerate(c.S[i].columns):
@@ -146,5 +142,3 @@ def _fill(
     for k, x in enumerate(columns[i]):
         for m, dS in enumerate(x.dS):
             dq[i, i][m][k] = dq[i, i][m][k] + dS @ Fc
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from importlib import resources
 
@@ -9,8 +10,27 @@ from rich.console import Console
 from rich.table import Table
 
 from fallingcat import benchmark
+from fallingcat.errors import InputError
+from fallingcat.functions import FUNCTIONS
 from fallingcat.model.sources import bundled_robots
+from fallingcat.model.suggest import closest
 from fallingcat.robot import load
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("robot", metavar="ROBOT", help="a URDF file, or the name of a bundled robot")
+    parser.add_argument("--fixed", action="store_true", help="weld the base to the world")
+    parser.add_argument("--functions", default="", help="comma-separated names (default: all)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    functions = [name.strip() for name in arguments.functions.split(",") if name.strip()]
+    for name in functions:
+        if name not in FUNCTIONS:
+            raise InputError(f"no function {name!r}", hint=closest(name, FUNCTIONS))
+    return bench(arguments.robot, floating=not arguments.fixed, functions=functions or None, as_json=arguments.json)
 
 
 def table(rows: list[benchmark.Row], title: str) -> Table:

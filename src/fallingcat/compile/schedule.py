@@ -43,7 +43,7 @@ def schedule(program: Program, keep_results: bool, piece: int = PIECE) -> Schedu
     prologue = [first + k for k, (op, args) in enumerate(ops) if op in ("sin", "cos") and args[0] in early]
     pieces = _cut(program, early, piece)
 
-    where = {value: -1 for value in prologue}
+    where = dict.fromkeys(prologue, -1)
     for k, values in enumerate(pieces):
         where.update(dict.fromkeys([values] if isinstance(values, int) else values, k))
     last = _last_readers(program, where)

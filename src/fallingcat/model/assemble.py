@@ -218,6 +218,8 @@ class _Choice:
         self.master = {joint.name: self._follow(joint) for joint in description.joints if joint.mimic and joint.type != "fixed"}
         free = [j.name for j in description.joints if j.type != "fixed" and j.name not in self.master]
         self._check_names("lock", lock, free)
+        if isinstance(joints, str):
+            raise InputError("joints does not fit", expected="a sequence of names", got=repr(joints), hint=f"joints=[{joints!r}]")
         if joints is None:
             self.movable = [name for name in free if name not in lock]
         else:

@@ -58,4 +58,3 @@ class CoriolisFactor:
         p = self.p
         top = [[0.0, 0.0, 0.0, *row] for row in ((0.0, p[2], -p[1]), (-p[2], 0.0, p[0]), (p[1], -p[0], 0.0))]
         return top + [[0.0, 0.0, 0.0, *self.N[i]] for i in range(3)]
-

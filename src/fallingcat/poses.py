@@ -1,0 +1,80 @@
+"""Between a configuration and the pose of the base with the joint coordinates (paper 000, Sec. 2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fallingcat.arguments import QUATERNION_TOLERANCE
+from fallingcat.errors import InputError
+
+Array = NDArray[np.float64]
+
+
+def _numbers(name: str, x: Any) -> Array:
+    try:
+        return np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} does not hold real numbers", expected="an array of real numbers", got=repr(x)) from None
+
+
+def configuration_from_pose(floating: bool, H: ArrayLike, s: ArrayLike, nq: int) -> Array:
+    """q from a base pose and joint coordinates."""
+    H, s = _numbers("H", H), _numbers("s", s)
+    joints = nq - 7 if floating else nq
+    if H.shape[-2:] != (4, 4) or s.shape[-1:] != (joints,):
+        expected = f"H (..., 4, 4) and s (..., {joints})"
+        raise InputError("pose and joints do not fit", expected=expected, got=f"H {H.shape} and s {s.shape}")
+    if not floating:
+        return s.copy()
+    R = H[..., :3, :3]
+    if not np.allclose(R @ np.swapaxes(R, -1, -2), np.eye(3), atol=1e-6) or np.any(np.linalg.det(R) < 0.0):
+        raise InputError("H is not a pose", expected="a rotation R with R R^T = 1 and det R = 1", got=f"R = {R.tolist()}")
+    shape = np.broadcast_shapes(H.shape[:-2], s.shape[:-1])
+    q = np.empty((*shape, nq))
+    q[..., :3] = H[..., :3, 3]
+    q[..., 3:7] = _quaternions(R)
+    q[..., 7:] = s
+    return q
+
+
+def _quaternions(R: Array) -> Array:
+    """Unit quaternions (x y z w) of rotations, from the largest component."""
+    a, b, c = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
+    squares = np.stack([1 + a - b - c, 1 - a + b - c, 1 - a - b + c, 1 + a + b + c], axis=-1)
+    xy, xz, yz = R[..., 0, 1] + R[..., 1, 0], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 2] + R[..., 2, 1]
+    wx, wy, wz = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
+    rows = np.stack(
+        [
+            np.stack([squares[..., 0], xy, xz, wx], -1),
+            np.stack([xy, squares[..., 1], yz, wy], -1),
+            np.stack([xz, yz, squares[..., 2], wz], -1),
+            np.stack([wx, wy, wz, squares[..., 3]], -1),
+        ],
+        axis=-2,
+    )
+    best = np.argmax(squares, axis=-1)
+    chosen = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
+    return np.array(chosen / np.linalg.norm(chosen, axis=-1, keepdims=True))
+
+
+def split_configuration(floating: bool, q: ArrayLike, nq: int) -> tuple[Array, Array]:
+    """Base pose and joint coordinates."""
+    q = _numbers("q", q)
+    if q.shape[-1:] != (nq,):
+        raise InputError("q has the wrong shape", expected=f"(..., {nq})", got=str(q.shape))
+    H = np.zeros((*q.shape[:-1], 4, 4))
+    H[...] = np.eye(4)
+    if not floating:
+        return H, q.copy()
+    length = np.linalg.norm(q[..., 3:7], axis=-1, keepdims=True)
+    if np.any(np.abs(length - 1.0) > QUATERNION_TOLERANCE):
+        raise InputError("the quaternion q[..., 3:7] is far from unit length", expected="length 1", hint="order is x y z w")
+    x, y, z, w = np.moveaxis(q[..., 3:7] / length, -1, 0)
+    H[..., 0, :3] = np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)], -1)
+    H[..., 1, :3] = np.stack([2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)], -1)
+    H[..., 2, :3] = np.stack([2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)], -1)
+    H[..., :3, 3] = q[..., :3]
+    return H, q[..., 7:].copy()
