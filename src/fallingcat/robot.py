@@ -388,7 +388,7 @@ def check_options(options: Mapping[str, Any]) -> None:
     """Refuse options that no function knows."""
     frame = options.get("frame", "")
     if not isinstance(frame, str):
-        raise FrameError(f"a frame is given by its name, not by {frame!r} of type {type(frame).__name__}")
+        raise FrameError(f"no frame {frame!r}: a frame is given by its name, not by a {type(frame).__name__}")
     representation = options.get("representation", "body")
     if representation not in ("body", "mixed", "inertial"):
         raise InputError("unknown representation", expected="'body', 'mixed' or 'inertial'", got=repr(representation))

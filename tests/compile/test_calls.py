@@ -51,7 +51,8 @@ def refused(call: Callable[[], Any], *words: str) -> None:
 def test_wrong_lengths_are_refused(ball: fc.Robot, state: Any) -> None:
     q, nu, dnu = state
     for size in (0, 1, ball.nq - 2, ball.nq + 1):
-        refused(lambda size=size: ball.inverse_dynamics(np.ones(size), nu, dnu), "q has the wrong shape", "(..., 13)", f"({size},)")
+        short = np.ones(size)
+        refused(lambda short=short: ball.inverse_dynamics(short, nu, dnu), "q has the wrong shape", "(..., 13)", f"({size},)")
     refused(lambda: ball.inverse_dynamics(q, nu, dnu[:-1]), "dnu has the wrong shape", "expected: (..., 11)", "got: (10,)")
 
 
@@ -61,7 +62,7 @@ def test_a_velocity_in_place_of_a_configuration_is_recognised(ball: fc.Robot, st
 
 
 def test_a_number_is_no_vector(ball: fc.Robot, pendulum: fc.Robot, state: Any) -> None:
-    q, nu, dnu = state
+    q, _, dnu = state
     refused(lambda: ball.inverse_dynamics(q, 1.0, dnu), "nu has the wrong shape", "got: ()")
     refused(lambda: ball.inverse_dynamics(q, np.array(1.0), dnu), "nu has the wrong shape")
     refused(lambda: pendulum.mass_matrix(0.0), "q has the wrong shape", "(..., 1)")

@@ -12,9 +12,12 @@ import pytest
 from numpy.typing import NDArray
 
 import fallingcat as fc
+from fallingcat import scalar
 from fallingcat.compile import Kernel, cpython, native
 from fallingcat.compile.kernel import MIN_ROWS_PER_THREAD
 from fallingcat.functions import task
+from fallingcat.task import Input, Output, Task
+from fallingcat.trace import interpret, trace
 
 Array = NDArray[np.float64]
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "integrate", "kinetic_energy", "inverse_dynamics_derivatives")
@@ -98,6 +101,35 @@ def test_any_lane_width(ball: fc.Robot, name: str, width: int, with_lanes: Calla
     kernel = Kernel(task(ball.model, name))
     assert flat(kernel, kernel(*values)).tobytes() == usual.tobytes()
     assert one_by_one(kernel, values).tobytes() == usual.tobytes()
+
+
+def matmul_task(rows: int, inner: int, columns: int) -> Task:
+    """A B with a known zero in every other column of B, so that there are two products, or rests that are written out."""
+
+    def evaluate(a: Any, b: Any) -> Any:
+        A = [a[i * inner : (i + 1) * inner] for i in range(rows)]
+        B = [[0.0 if k == 1 and j % 2 else b[k * columns + j] for j in range(columns)] for k in range(inner)]
+        return scalar.matmul(A, B, rows % 2 == 1)
+
+    return Task("matmul", (Input("a", rows * inner), Input("b", inner * columns)), (Output("c", (rows, columns)),), evaluate)
+
+
+@pytest.mark.parametrize("sizes", [(12, 6, 6), (7, 5, 13), (17, 4, 9), (6, 12, 22), (35, 3, 3)])
+def test_products_of_blocks(sizes: tuple[int, int, int], with_lanes: Callable[[int], None], rng: np.random.Generator) -> None:
+    """Products are nothing but fused multiply-adds in a given order: interpreted, single and batched, bit by bit."""
+    made = matmul_task(*sizes)
+    values = tuple(rng.normal(size=(5, i.size)) for i in made.inputs)
+    program = trace(made)
+    assert "product" in program.counts()
+    judge = np.array([interpret(program, row)[0] for row in zip(*values, strict=True)])
+    for width in (2, 4, 8):
+        with_lanes(width)
+        kernel = Kernel(made)
+        assert flat(kernel, kernel(*values)).tobytes() == judge.tobytes()
+        assert one_by_one(kernel, values).tobytes() == judge.tobytes()
+    A, B = values[0][0].reshape(sizes[:2]), values[1][0].reshape(sizes[1:])
+    B[1, 1::2] = 0.0
+    np.testing.assert_allclose(np.reshape(judge[0], (sizes[0], -1)), (-1) ** sizes[0] * A @ B, rtol=1e-12, atol=1e-13)
 
 
 def test_warm_and_cold(ball: fc.Robot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -73,8 +73,8 @@ def test_it_reads_like_a_program(good: Program) -> None:
 def test_every_operation_prints_its_arguments() -> None:
     """The text is the key of a user's function in the cache: what differs must look different."""
     for name, op in OPS.items():
-        text = op.text.format("a", "b", "c", "d")
-        assert [letter in text.replace(name, "").replace("else", "") for letter in "abcd"] == [k < op.arity for k in range(4)], name
+        text = op.text.format("A", "B", "C", "D")
+        assert [letter in text for letter in "ABCD"] == [k < op.arity for k in range(4)], name
     texts = [op.text for op in OPS.values()]
     assert len(set(texts)) == len(texts)
 
@@ -145,6 +145,67 @@ def test_what_no_result_needs_is_dropped() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Blocks
+
+
+def matrix(x: Any, rows: int, columns: int) -> list[list[Any]]:
+    return [list(x[i * columns : (i + 1) * columns]) for i in range(rows)]
+
+
+@pytest.mark.parametrize("negate", [False, True])
+def test_a_large_product_of_matrices_stays_a_product(negate: bool, rng: np.random.Generator) -> None:
+    """Columns with the same zeros share a product that skips them; small rests are written out."""
+    keep = np.ones((6, 12))
+    keep[1, 5:10] = 0.0
+    keep[2:, 10] = 0.0
+    keep[:, 11] = 0.0
+
+    def function(x: Any) -> Any:
+        A, B = matrix(x[:48], 8, 6), matrix(x[48:], 6, 12)
+        B = [[b if k else 0.0 for b, k in zip(row, kept, strict=True)] for row, kept in zip(B, keep, strict=True)]
+        return scalar.matmul(A, B, negate)
+
+    program = traced(function, size=120, shape=(8, 12))
+    counts = program.counts()
+    assert (counts["pack"], counts["product"], counts["entry"]) == (3, 2, 8 * 10)
+    x = rng.normal(size=120)
+    (flat,) = interpret(program, [x])
+    expected = (-1.0 if negate else 1.0) * x[:48].reshape(8, 6) @ (keep * x[48:].reshape(6, 12))
+    np.testing.assert_allclose(np.reshape(flat, (8, 12)), expected, rtol=1e-13, atol=1e-14)
+
+
+def square(size: int) -> Program:
+    return traced(lambda x: scalar.matmul(matrix(x, size, size), matrix(x, size, size)), size=size**2, shape=(size, size))
+
+
+def test_a_small_product_is_written_out() -> None:
+    assert set(square(2).counts()) == {"mul", "fma"}
+
+
+def test_blocks_and_numbers_are_not_mixed_up() -> None:
+    program = square(6)
+    pack, product, *entries = program.instructions
+    first = program.first
+    assert (type(pack[0]).__name__, type(product[0]).__name__) == ("Pack", "Product")
+    for wrong in (
+        (pack, ("add", (0, first))),  # a block as a number
+        (pack, (product[0], (first, 0))),  # a number as a block
+        ((pack[0], pack[1][:-1]), product, *entries),  # too few entries
+    ):
+        with pytest.raises(fc.TraceError, match=r"mixes up|has 35 arguments, not 36"):
+            dataclasses.replace(program, instructions=wrong).verify()
+    with pytest.raises(fc.TraceError, match="never computed"):
+        dataclasses.replace(program, results=((first,) * 36,)).verify()
+
+
+def test_blocks_print_their_shape() -> None:
+    text = str(square(6))
+    assert "t0 = pack 6x6 x[0], x[1], x[2]" in text
+    assert "t1 = product 6x6x6 over columns [0, 1, 2, 3, 4, 5] t0, t0" in text
+    assert f"{2 * 6**3} operations" in text
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # What cannot be traced
 
 
@@ -153,7 +214,7 @@ BRANCHES: dict[str, Callable[[Any], Any]] = {
     "<": lambda x: x[0] < x[1],
     "<=": lambda x: x[0] <= 1.0,
     ">": lambda x: x[0] > 0.0,
-    ">=": lambda x: 0.0 >= x[0],
+    ">=": lambda x: x[0] >= x[1],
     "==": lambda x: x[0] == 0.0,
     "!=": lambda x: x[0] != x[1],
     "max": lambda x: max(x[0], x[1]),

@@ -64,7 +64,7 @@ IDENTITIES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]
     "x / -4": (lambda x, y: x / -4.0, lambda x, y: -(x * 0.25)),
     "-x / y": (lambda x, y: -x / y, lambda x, y: -(x / y)),
     "x / -y": (lambda x, y: x / -y, lambda x, y: -(x / y)),
-    "--x": (lambda x, y: -(-x), lambda x, y: x),
+    "-(-x)": (lambda x, y: operator.neg(-x), lambda x, y: x),
     "-(x - y)": (lambda x, y: -(x - y), lambda x, y: y - x),
     "sin -x": (lambda x, y: scalar.sin(-x), lambda x, y: -scalar.sin(x)),
     "cos -x": (lambda x, y: scalar.cos(-x), lambda x, y: scalar.cos(x)),

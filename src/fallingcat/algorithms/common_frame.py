@@ -90,9 +90,9 @@ def velocity_products(c: CommonFrame, nu: Vector, v: PerBody[Motion], vJ: PerBod
     return products
 
 
-def accelerations(c: CommonFrame, products: PerBody[Motion], dnu: Vector) -> PerBody[Motion]:
-    """a[i], gravity included, in common coordinates."""
-    a: PerBody[Motion] = {WORLD: c.gravity}
+def accelerations(c: CommonFrame, products: PerBody[Motion], dnu: Vector, a_world: Motion) -> PerBody[Motion]:
+    """a[i] in common coordinates when the world accelerates with a_world; `c.gravity` stands for gravity."""
+    a: PerBody[Motion] = {WORLD: a_world}
     for i, p in c.model.base_to_tip():
         a[i] = a[p] + c.S[i] @ c.model.speeds(i, dnu) + products[i]
     return a

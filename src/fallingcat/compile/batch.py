@@ -6,40 +6,88 @@
 doubles between the rows of each input (0 repeats one row). States start..stop-1 are done, a vector of them at a
 time: rows are transposed into lanes, computed, and transposed back into rows, each result being written once.
 The last vector repeats the last state in its surplus lanes, so no lane is special.
+
+The code of a large program does not fit in the instruction cache, and fetching it takes longer than running it. So
+several vectors of states, a team, go through each piece one after the other while its code is at hand.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fallingcat.compile.lanes import Lanes, declarations
 from fallingcat.compile.mathlib import sincos
 from fallingcat.compile.pieces import PieceWriter, Storage, write_piece, write_pieces
-from fallingcat.compile.schedule import Schedule
+from fallingcat.compile.schedule import Schedule, group_starts
 from fallingcat.trace.program import Program
 
 GROUPS = 64
 """Groups of results transposed by one function."""
+SMALL_CODE = 3000
+"""Instructions whose code fits in the instruction cache."""
+TEAM_BYTES = 256 * 1024
+"""Memory that a team may work in: about half of a second-level cache."""
+LARGEST_TEAM = 8
+
+PARAMETERS = "ptr noalias readonly %in, ptr noalias %ws, ptr noalias readonly %rows"
+ARGUMENTS = "ptr %in, ptr %ws, ptr %rows"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The memory of one vector of states: inputs, slots, and a table of row addresses; in doubles."""
+
+    inputs: int
+    slots: int
+    rows: int
+    team: int
+
+    @property
+    def size(self) -> int:
+        """For one vector, padded to 64 bytes."""
+        return -(-(self.inputs + self.slots + self.rows) // 8) * 8
+
+    @property
+    def total(self) -> int:
+        return self.size * self.team
+
+
+def layout(program: Program, plan: Schedule, lanes: Lanes) -> Layout:
+    """Where everything lies, and how many vectors make a team."""
+    W = lanes.width
+    one = Layout(program.input_count * W, plan.slot_count * W, len(program.outputs) * W, 1)
+    if len(program.instructions) <= SMALL_CODE:
+        return one
+    team = max(1, min(LARGEST_TEAM, TEAM_BYTES // (8 * one.size)))
+    return Layout(one.inputs, one.slots, one.rows, team)
 
 
 def batch_text(program: Program, plan: Schedule, lanes: Lanes) -> str:
     """The module text with `fc_batch`."""
-    storage = Storage(
-        "ptr noalias readonly %in, ptr noalias %ws",
-        "ptr %in, ptr %ws",
-        lambda writer, k: writer.load("%in", k),
-        lambda writer, k, name: None,
-    )
+    storage = Storage(PARAMETERS, ARGUMENTS, lambda writer, k: writer.load("%in", k), lambda writer, k, name: None)
     functions = [declarations(lanes), sincos(lanes)]
-    compute: list[tuple[str, str]] = []
+    steps: list[str] = []
     if plan.angles:
         functions.append(_angles(program, plan, lanes, storage))
-        compute.append(("fc_angles", storage.arguments))
-    for name, arguments, text in write_pieces(program, plan, lanes, lanes, storage):
-        functions.append(text)
-        compute.append((name, arguments))
-    loads = [_load_rows(j, spec.size, lanes) for j, spec in enumerate(program.inputs)]
-    stores = _store_rows(program, plan, lanes)
-    functions += loads + [text for texts in stores for text in texts]
-    functions.append(_driver(program, lanes, compute, [len(texts) for texts in stores]))
+        steps.append("fc_angles")
+
+    def store(point: int) -> None:
+        groups = plan.stores.get(point, [])
+        for first in range(0, len(groups), GROUPS):
+            name = f"fc_store{point + 1}_{first}"
+            functions.append(_store_rows(name, program, plan, lanes, groups[first : first + GROUPS]))
+            steps.append(name)
+
+    store(-1)
+    for k, piece in enumerate(write_pieces(program, plan, lanes, lanes, storage)):
+        for name, text in piece:
+            functions.append(text)
+            steps.append(name)
+        store(k)
+    functions += [_load_rows(j, spec.size, lanes) for j, spec in enumerate(program.inputs)]
+    place = layout(program, plan, lanes)
+    functions.append(_enter(program, lanes, place))
+    functions.append(_driver(lanes, place, steps))
     return "\n".join(functions)
 
 
@@ -93,22 +141,12 @@ class _Lines:
         return f"define internal void @{name}({parameters}) #0 {{\n{body}\n  ret void\n}}"
 
 
-def _starts(size: int, width: int) -> list[int]:
-    """Where groups of `width` columns start; the last one may overlap the one before."""
-    if size < width:
-        return []
-    starts = list(range(0, size - width + 1, width))
-    if starts[-1] + width < size:
-        starts.append(size - width)
-    return starts
-
-
 def _load_rows(j: int, size: int, lanes: Lanes) -> str:
     """Transpose one row per lane into one vector per entry."""
     T, W = lanes.type, lanes.width
     w = _Lines()
     rows = _rows(lanes)
-    for start in _starts(size, W):
+    for start in group_starts(size, W) if size >= W else []:
         loaded = []
         for row in rows:
             where = w.emit(f"getelementptr double, ptr {row}, i64 {start}")
@@ -129,13 +167,17 @@ def _load_rows(j: int, size: int, lanes: Lanes) -> str:
     return w.function(f"fc_load{j}", parameters)
 
 
-def _store_rows(program: Program, plan: Schedule, lanes: Lanes) -> list[list[str]]:
-    """Per output, the functions that transpose results back into rows."""
+def _store_rows(name: str, program: Program, plan: Schedule, lanes: Lanes, groups: list[tuple[int, int]]) -> str:
+    """Transpose groups of results back into rows."""
     T, W = lanes.type, lanes.width
-    rows = _rows(lanes)
-    parameters = ", ".join([*(f"ptr {row}" for row in rows), "ptr noalias readonly %in", "ptr noalias readonly %ws"])
+    w = _Lines()
+    rows: dict[tuple[int, int], str] = {}
+    for j in sorted({j for j, _ in groups}):
+        for lane in range(W):
+            where = w.emit(f"getelementptr ptr, ptr %rows, i64 {j * W + lane}")
+            rows[j, lane] = w.emit(f"load ptr, ptr {where}, align 8")
 
-    def load(w: _Lines, value: int) -> str:
+    def load(value: int) -> str:
         if value < program.input_count:
             where = w.emit(f"getelementptr {T}, ptr %in, i64 {value}")
         elif value < program.first:
@@ -144,33 +186,24 @@ def _store_rows(program: Program, plan: Schedule, lanes: Lanes) -> list[list[str
             where = w.emit(f"getelementptr {T}, ptr %ws, i64 {plan.slots[value]}")
         return w.emit(f"load {T}, ptr {where}, align {lanes.align}")
 
-    functions = []
-    for j, flat in enumerate(program.results):
-        texts: list[str] = []
-        starts = _starts(len(flat), W)
-        for first in range(0, len(starts), GROUPS):
-            w = _Lines()
-            for start in starts[first : first + GROUPS]:
-                group = flat[start : start + W]
-                if len(set(group)) == 1:  # the same value everywhere, most often zero
-                    columns = _broadcast_lanes(w, load(w, group[0]), lanes, program.input_count <= group[0] < program.first)
-                else:
-                    columns = _transpose(w, [load(w, value) for value in group], lanes)
-                for row, column in zip(rows, columns, strict=True):
-                    where = w.emit(f"getelementptr double, ptr {row}, i64 {start}")
-                    w.do(f"store {T} {column}, ptr {where}, align 8")
-            texts.append(w.function(f"fc_store{j}_{len(texts)}", parameters))
-        if len(flat) < W:
-            w = _Lines()
-            for k, value in enumerate(flat):
-                vector = load(w, value)
-                for lane, row in enumerate(rows):
+    for j, start in groups:
+        values = program.results[j][start : start + W]
+        if len(values) < W:
+            for k, value in enumerate(values):
+                vector = load(value)
+                for lane in range(W):
                     x = w.emit(f"extractelement {T} {vector}, i32 {lane}")
-                    where = w.emit(f"getelementptr double, ptr {row}, i64 {k}")
+                    where = w.emit(f"getelementptr double, ptr {rows[j, lane]}, i64 {start + k}")
                     w.do(f"store double {x}, ptr {where}, align 8")
-            texts.append(w.function(f"fc_store{j}_0", parameters))
-        functions.append(texts)
-    return functions
+            continue
+        if len(set(values)) == 1:  # the same value everywhere, most often zero
+            columns = _broadcast_lanes(w, load(values[0]), lanes, program.input_count <= values[0] < program.first)
+        else:
+            columns = _transpose(w, [load(value) for value in values], lanes)
+        for lane, column in enumerate(columns):
+            where = w.emit(f"getelementptr double, ptr {rows[j, lane]}, i64 {start}")
+            w.do(f"store {T} {column}, ptr {where}, align 8")
+    return w.function(name, PARAMETERS)
 
 
 def _broadcast_lanes(w: _Lines, value: str, lanes: Lanes, constant: bool) -> list[str]:
@@ -185,76 +218,90 @@ def _broadcast_lanes(w: _Lines, value: str, lanes: Lanes, constant: bool) -> lis
     return columns
 
 
-def _driver(program: Program, lanes: Lanes, compute: list[tuple[str, str]], stores: list[int]) -> str:
-    """The loop over vectors of states."""
+def _enter(program: Program, lanes: Lanes, place: Layout) -> str:
+    """Bring one vector of states in: rows into lanes, and the addresses of its result rows into the table."""
     T, W = lanes.type, lanes.width
     w = _Lines()
-    bases, strides = [], []
-    for j in range(len(program.inputs) + len(program.outputs)):
-        where = w.emit(f"getelementptr ptr, ptr %pointers, i64 {j}")
-        bases.append(w.emit(f"load ptr, ptr {where}, align 8"))
-    for j in range(len(program.inputs)):
-        where = w.emit(f"getelementptr i64, ptr %strides, i64 {j}")
-        strides.append(w.emit(f"load i64, ptr {where}, align 8"))
-    strides += [str(output.size) for output in program.outputs]
-    slots = w.emit(f"getelementptr {T}, ptr %ws, i64 {program.input_count}")
-    last = w.emit("sub i64 %stop, 1")
-    empty = w.emit("icmp sge i64 %start, %stop")
-    w.do(f"br i1 {empty}, label %done, label %loop")
-    head, w.lines = w.lines, []
-
-    body = _Body(len(head))
+    table = w.emit(f"getelementptr double, ptr %here, i64 {place.inputs + place.slots}")
     index = []
     for lane in range(W):
-        i = body.emit(f"add i64 %i, {lane}")
-        index.append(body.emit(f"call i64 @llvm.smin.i64(i64 {i}, i64 {last})"))
+        i = w.emit(f"add i64 %i, {lane}")
+        index.append(w.emit(f"call i64 @llvm.smin.i64(i64 {i}, i64 %last)"))
 
-    def row_pointers(j: int) -> str:
+    def row_pointers(j: int, stride: str) -> list[str]:
+        where = w.emit(f"getelementptr ptr, ptr %pointers, i64 {j}")
+        base = w.emit(f"load ptr, ptr {where}, align 8")
         rows = []
         for i in index:
-            offset = body.emit(f"mul i64 {i}, {strides[j]}")
-            rows.append(body.emit(f"getelementptr double, ptr {bases[j]}, i64 {offset}"))
-        return ", ".join(f"ptr {row}" for row in rows)
+            offset = w.emit(f"mul i64 {i}, {stride}")
+            rows.append(w.emit(f"getelementptr double, ptr {base}, i64 {offset}"))
+        return rows
 
     position = 0
     for j, spec in enumerate(program.inputs):
-        to = body.emit(f"getelementptr {T}, ptr %ws, i64 {position}")
-        body.do(f"call void @fc_load{j}({row_pointers(j)}, ptr {to})")
+        where = w.emit(f"getelementptr i64, ptr %strides, i64 {j}")
+        stride = w.emit(f"load i64, ptr {where}, align 8")
+        rows = row_pointers(j, stride)
+        to = w.emit(f"getelementptr {T}, ptr %here, i64 {position}")
+        w.do(f"call void @fc_load{j}({', '.join(f'ptr {row}' for row in rows)}, ptr {to})")
         position += spec.size
-    for name, arguments in compute:
-        # a piece knows the inputs, at the start of the workspace, as %in, and the slots behind them as %ws
-        body.do(f"call void @{name}({arguments.replace('%ws', slots).replace('%in', '%ws')})")
-    for j, count in enumerate(stores):
-        rows = row_pointers(len(program.inputs) + j) if count else ""
-        for k in range(count):
-            body.do(f"call void @fc_store{j}_{k}({rows}, ptr %ws, ptr {slots})")
-    text = "\n".join(
-        [
-            "define void @fc_batch(i64 %start, i64 %stop, ptr %pointers, ptr %strides, ptr %ws) #1 {",
-            "entry:",
-            *head,
-            "loop:",
-            "  %i = phi i64 [%start, %entry], [%next, %loop]",
-            *body.lines,
-            f"  %next = add i64 %i, {W}",
-            "  %more = icmp slt i64 %next, %stop",
-            "  br i1 %more, label %loop, label %done",
-            "done:",
-            "  ret void",
-            "}",
-        ]
-    )
-    return text
+    for j, output in enumerate(program.outputs):
+        for lane, row in enumerate(row_pointers(len(program.inputs) + j, str(output.size))):
+            where = w.emit(f"getelementptr ptr, ptr {table}, i64 {j * W + lane}")
+            w.do(f"store ptr {row}, ptr {where}, align 8")
+    return w.function("fc_enter", "i64 %i, i64 %last, ptr %pointers, ptr %strides, ptr %here")
 
 
-class _Body(_Lines):
-    """Continues the numbering of the block before it."""
-
-    def __init__(self, offset: int) -> None:
-        super().__init__()
-        self._offset = offset
-
-    def emit(self, text: str) -> str:
-        name = f"%v{self._offset + len(self.lines)}"
-        self.lines.append(f"  {name} = {text}")
-        return name
+def _driver(lanes: Lanes, place: Layout, steps: list[str]) -> str:
+    """For each team of vectors: bring them in, then take each step with all of them."""
+    W, size = lanes.width, place.size
+    table = ", ".join(f"ptr @{name}" for name in steps) or "ptr null"
+    return f"""
+@fc_steps = internal constant [{max(1, len(steps))} x ptr] [{table}]
+define void @fc_batch(i64 %start, i64 %stop, ptr %pointers, ptr %strides, ptr %memory) #1 {{
+entry:
+  %last = sub i64 %stop, 1
+  %empty = icmp sge i64 %start, %stop
+  br i1 %empty, label %done, label %team
+team:
+  %i = phi i64 [%start, %entry], [%after, %steps_done]
+  br label %enter
+enter:
+  %n = phi i64 [0, %team], [%n_next, %enter]
+  %n_states = mul i64 %n, {W}
+  %i_n = add i64 %i, %n_states
+  %n_at = mul i64 %n, {size}
+  %here = getelementptr double, ptr %memory, i64 %n_at
+  call void @fc_enter(i64 %i_n, i64 %last, ptr %pointers, ptr %strides, ptr %here)
+  %n_next = add i64 %n, 1
+  %after = add i64 %i_n, {W}
+  %full = icmp sge i64 %n_next, {place.team}
+  %finished = icmp sge i64 %after, %stop
+  %ready = or i1 %full, %finished
+  br i1 %ready, label %step, label %enter
+step:
+  %k = phi i64 [0, %enter], [%k_next, %step_done]
+  %all = icmp sge i64 %k, {len(steps)}
+  br i1 %all, label %steps_done, label %members
+members:
+  %slot = getelementptr ptr, ptr @fc_steps, i64 %k
+  %function = load ptr, ptr %slot, align 8
+  br label %member
+member:
+  %m = phi i64 [0, %members], [%m_next, %member]
+  %m_at = mul i64 %m, {size}
+  %in = getelementptr double, ptr %memory, i64 %m_at
+  %ws = getelementptr double, ptr %in, i64 {place.inputs}
+  %rows = getelementptr double, ptr %in, i64 {place.inputs + place.slots}
+  call void %function(ptr %in, ptr %ws, ptr %rows)
+  %m_next = add i64 %m, 1
+  %m_all = icmp sge i64 %m_next, %n_next
+  br i1 %m_all, label %step_done, label %member
+step_done:
+  %k_next = add i64 %k, 1
+  br label %step
+steps_done:
+  br i1 %finished, label %done, label %team
+done:
+  ret void
+}}"""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fallingcat.arguments import QUATERNION_TOLERANCE, Batch, check_out, check_quaternions, prepare
 from fallingcat.compile import cache, cpython, native
-from fallingcat.compile.batch import batch_text
+from fallingcat.compile.batch import batch_text, layout
 from fallingcat.compile.call import call_text
 from fallingcat.compile.rows import NativeBatch, check_text, rows_text
 from fallingcat.compile.schedule import schedule
@@ -94,7 +94,7 @@ class Kernel:
 
     def _single_module(self) -> tuple[dict[str, Any], str]:
         program = self.program
-        plan = schedule(program, keep_results=False)
+        plan = schedule(program)
         task = self.task
         text = single_text(program, plan, native.host_lanes())
         text += call_text(task.inputs, task.outputs, plan.slot_count, QUATERNION_TOLERANCE, several=task.results is not None)
@@ -154,9 +154,10 @@ class Kernel:
 
     def _batch_module(self) -> tuple[dict[str, Any], str]:
         program = self.program
-        plan = schedule(program, keep_results=True)
-        facts = {"workspace": program.input_count + plan.slot_count, "operations": program.operations}
-        text = batch_text(program, plan, native.host_lanes())
+        lanes = native.host_lanes()
+        plan = schedule(program, group=lanes.width)
+        facts = {"workspace": layout(program, plan, lanes).total, "operations": program.operations}
+        text = batch_text(program, plan, lanes)
         text += check_text(QUATERNION_TOLERANCE) + rows_text(self.task.inputs, self.task.outputs)
         return facts, text
 

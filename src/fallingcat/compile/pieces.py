@@ -84,29 +84,29 @@ class PieceWriter:
         return f"define internal void @{name}({self.storage.parameters}) #0 {{\n{body}\n  ret void\n}}"
 
 
-def write_pieces(program: Program, plan: Schedule, lanes: Lanes, vector: Lanes, storage: Storage) -> list[tuple[str, str, str]]:
-    """(name, arguments, text) of the functions that compute everything after the angles, in order.
+def write_pieces(program: Program, plan: Schedule, lanes: Lanes, vector: Lanes, storage: Storage) -> list[list[tuple[str, str]]]:
+    """Per piece, the functions (name, text) that compute it, in order.
 
     `vector` is what products of blocks are computed with; for one state it is wider than `lanes`.
     """
-    functions: list[tuple[str, str, str]] = []
+    pieces: list[list[tuple[str, str]]] = []
     for k, values in enumerate(plan.pieces):
         name = f"fc_piece{k}"
-        if isinstance(values, int):
-            op, (left, right) = program.instructions[values - program.first]
-            assert isinstance(op, Product)
-            if plan.fills[values]:
-                writer = PieceWriter(program, plan, lanes, storage)
-                for value, slot in plan.fills[values]:
-                    writer.store(writer.value(value), "%ws", slot)
-                functions.append((f"fc_fill{k}", storage.arguments, writer.function(f"fc_fill{k}")))
-            text = product_text(name, op, plan.blocks[left], plan.blocks[right], plan.blocks[values], lanes, vector)
-            functions.append((name, "ptr %ws", text))
-        else:
-            writer = PieceWriter(program, plan, lanes, storage)
+        writer = PieceWriter(program, plan, lanes, storage)
+        if not isinstance(values, int):
             write_piece(writer, values)
-            functions.append((name, storage.arguments, writer.function(name)))
-    return functions
+            pieces.append([(name, writer.function(name))])
+            continue
+        op, (left, right) = program.instructions[values - program.first]
+        assert isinstance(op, Product)
+        for value, slot in plan.fills[values]:
+            writer.store(writer.value(value), "%ws", slot)
+        text = product_text(
+            name, storage.parameters, op, plan.blocks[left], plan.blocks[right], plan.blocks[values], lanes, vector
+        )
+        fill = [(f"fc_fill{k}", writer.function(f"fc_fill{k}"))] if plan.fills[values] else []
+        pieces.append([*fill, (name, text)])
+    return pieces
 
 
 def write_piece(writer: PieceWriter, values: Sequence[int]) -> None:

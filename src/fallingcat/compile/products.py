@@ -14,18 +14,18 @@ TILE_COLUMNS = 2
 """A tile of 4 x 2 vectors: eight sums, two right factors and a left factor fit in sixteen registers."""
 
 
-def product_text(name: str, op: Product, left: int, right: int, out: int, slot: Lanes, vector: Lanes) -> str:
-    """void name(ptr ws): the product of the blocks at slots `left` and `right` into the block at slot `out`.
+def product_text(name: str, parameters: str, op: Product, left: int, right: int, out: int, slot: Lanes, vector: Lanes) -> str:
+    """void name(..., ptr ws, ...): the product of the blocks at slots `left` and `right` into the block at slot `out`.
 
     `slot` is the element of the workspace. If `vector` is wider, it spans columns.
     """
     span = vector.width // slot.width
     if op.columns < span:
-        return product_text(name, op, left, right, out, slot, slot)
+        return product_text(name, parameters, op, left, right, out, slot, slot)
     columns = TILE_COLUMNS if op.columns >= TILE_COLUMNS * span else 1
     rows = min(TILE_ROWS, op.rows)
     w = _Writer(op, left, right, out, slot, vector, span, rows, columns)
-    return w.function(name)
+    return w.function(name, parameters)
 
 
 class _Writer:
@@ -47,13 +47,13 @@ class _Writer:
     def element(self, base: str, index: int) -> str:
         return self.emit(f"getelementptr {self.slot.type}, ptr {base}, i64 {index}")
 
-    def function(self, name: str) -> str:
+    def function(self, name: str, parameters: str) -> str:
         """Loops over tiles; the last tile of a row or column may overlap the one before and writes the same again."""
         op, wide = self.op, self.columns * self.span
         self._tile()
         return "\n".join(
             [
-                f"define internal void @{name}(ptr noalias %ws) #0 {{",
+                f"define internal void @{name}({parameters}) #0 {{",
                 "entry:",
                 "  br label %across",
                 "across:",

@@ -28,7 +28,7 @@ class NativeBatch:
     def __init__(self, task: Task, code: native.Code, workspace: int) -> None:
         self._task = task
         self._code = code
-        self._size = workspace * native.host_lanes().width + 8
+        self._size = workspace + 8  # room to align it
         i64, pointer = ctypes.c_int64, ctypes.c_void_p
         self._batch = ctypes.CFUNCTYPE(None, i64, i64, pointer, pointer, pointer)(code.address("fc_batch"))
         self._check = ctypes.CFUNCTYPE(i64, i64, pointer, i64)(code.address("fc_check"))

@@ -8,6 +8,8 @@ joint angles are taken four at a time in vector registers before anything else.
 
 from __future__ import annotations
 
+from itertools import chain
+
 from fallingcat.compile.lanes import Lanes, declarations
 from fallingcat.compile.mathlib import sincos
 from fallingcat.compile.pieces import PieceWriter, Storage, write_pieces
@@ -28,9 +30,9 @@ def single_text(program: Program, plan: Schedule, vector: Lanes) -> str:
         functions.append(_angles(program, plan, vector, storage))
         names.append("fc_angles")
     calls = [f"  call void @{name}({storage.arguments})" for name in names]
-    for name, arguments, text in write_pieces(program, plan, ONE, vector, storage):
+    for name, text in chain.from_iterable(write_pieces(program, plan, ONE, vector, storage)):
         functions.append(text)
-        calls.append(f"  call void @{name}({arguments})")
+        calls.append(f"  call void @{name}({storage.arguments})")
     functions.append(_fixed_results(program, plan, storage))
     calls.append(f"  call void @fc_fixed({storage.arguments})")
     body = "\n".join(calls)

@@ -86,6 +86,9 @@ class Expr:
     def cos(self) -> Any:
         return self._unary("cos")
 
+    def arctan2(self, x: Any) -> Any:
+        return scalar.atan2(self, x)
+
     def conjugate(self) -> Any:
         return self
 
