@@ -10,7 +10,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fallingcat.algorithms import aba, aba_derivatives, configuration, crba, energy, kinematics, minverse, rnea, rnea_derivatives
+from fallingcat.algorithms import (
+    aba,
+    aba_derivatives,
+    configuration,
+    crba,
+    energy,
+    frame_derivatives,
+    kinematics,
+    minverse,
+    regressor,
+    rnea,
+    rnea_derivatives,
+)
 from fallingcat.algorithms.kinematics import body_forces
 from fallingcat.model.model import Model
 from fallingcat.task import Input, Output, Task
@@ -76,6 +88,25 @@ FUNCTIONS: dict[str, Function] = {
         wrenches=True,
         results=aba_derivatives.ForwardDynamicsDerivatives,
     ),
+    "gravity_torque_derivatives": Function(rnea_derivatives.gravity_torque_derivatives, (Q,), (("dq", SQUARE),), wrenches=True),
+    "frame_velocity_derivatives": Function(
+        frame_derivatives.frame_velocity_derivatives,
+        (Q, NU),
+        (("dq", (6, "nv")), ("dnu", (6, "nv"))),
+        ("frame",),
+        results=frame_derivatives.FrameVelocityDerivatives,
+    ),
+    "frame_acceleration_derivatives": Function(
+        frame_derivatives.frame_acceleration_derivatives,
+        (Q, NU, DNU),
+        (("dq", (6, "nv")), ("dnu", (6, "nv")), ("ddnu", (6, "nv"))),
+        ("frame",),
+        results=frame_derivatives.FrameAccelerationDerivatives,
+    ),
+    "inverse_dynamics_regressor": Function(regressor.inverse_dynamics_regressor, (Q, NU, DNU), (("Y", ("nv", "parameters")),)),
+    "forward_dynamics_parameter_derivatives": Function(
+        regressor.forward_dynamics_parameter_derivatives, (Q, NU, TAU), (("dparameters", ("nv", "parameters")),), wrenches=True
+    ),
     "inverse_mass_matrix": Function(minverse.inverse_mass_matrix, (Q,), (("Minv", SQUARE),)),
     "kinetic_energy": Function(energy.kinetic_energy, (Q, NU), (("T", ()),)),
     "potential_energy": Function(energy.potential_energy, (Q,), (("V", ()),)),
@@ -85,7 +116,7 @@ FUNCTIONS: dict[str, Function] = {
 def task(model: Model, name: str, wrench_frames: tuple[str, ...] = (), **options: Any) -> Task:
     """The task for one function of one robot with its options fixed."""
     function = FUNCTIONS[name]
-    sizes = {"nq": model.nq, "nv": model.nv, "n": model.n}
+    sizes = {"nq": model.nq, "nv": model.nv, "n": model.n, "parameters": 10 * len(model.bodies)}
 
     def size(s: Size) -> int:
         return sizes[s] if isinstance(s, str) else s

@@ -55,7 +55,7 @@ def inverse_dynamics_derivatives(
     return derivatives_in(common_frame(model, q), nu, dnu, f_ext)
 
 
-class _Columns(NamedTuple):
+class AxisColumns(NamedTuple):
     """What one axis of a joint brings about, in common coordinates."""
 
     S: Motion
@@ -69,14 +69,14 @@ def derivatives_in(c: CommonFrame, nu: Vector, dnu: Vector, f_ext: Mapping[int, 
     """The derivatives for a robot that is in common coordinates already."""
     model = c.model
     v, vJ = velocities(c, nu)
-    a = accelerations(c, velocity_products(c, nu, v, vJ), dnu)
+    a = accelerations(c, velocity_products(c, nu, v, vJ), dnu, c.gravity)
 
-    columns: PerBody[list[_Columns]] = {}
+    columns: PerBody[list[AxisColumns]] = {}
     Ic: PerBody[Inertia] = dict(c.I)
     Bc: PerBody[CoriolisFactor] = {}
     Fc: PerBody[Force] = {}
     for i, p in model.base_to_tip():
-        columns[i] = _columns(c, i, p, v, a, nu, dnu)
+        columns[i] = axis_columns(c, i, p, v, a, nu, dnu)
         Bc[i] = CoriolisFactor.of(v[i], c.I[i])
         Fc[i] = c.I[i] @ a[i] + v[i].cross(c.I[i] @ v[i])
         if i in f_ext:
@@ -96,7 +96,10 @@ def derivatives_in(c: CommonFrame, nu: Vector, dnu: Vector, f_ext: Mapping[int, 
     )
 
 
-def _columns(c: CommonFrame, i: int, p: int, v: PerBody[Motion], a: PerBody[Motion], nu: Vector, dnu: Vector) -> list[_Columns]:
+def axis_columns(
+    c: CommonFrame, i: int, p: int, v: PerBody[Motion], a: PerBody[Motion], nu: Vector, dnu: Vector
+) -> list[AxisColumns]:
+    """What moving along each axis of joint i does to the velocities and accelerations beyond it."""
     moving = axis_derivatives(c, i, nu, dnu)
     columns = []
     for k, S in enumerate(c.S[i].columns):
@@ -105,7 +108,7 @@ def _columns(c: CommonFrame, i: int, p: int, v: PerBody[Motion], a: PerBody[Moti
         PdSd = Pd + v[i].cross(S)  # (4)
         if moving is not None:
             Pd, Pdd, PdSd = _with_moving_axes(moving, k, c.S[i] @ c.model.speeds(i, nu), v[i], Pd, Pdd, PdSd)
-        columns.append(_Columns(S, Pd, Pdd, PdSd, [] if moving is None else moving.dS[k]))
+        columns.append(AxisColumns(S, Pd, Pdd, PdSd, [] if moving is None else moving.dS[k]))
     return columns
 
 
@@ -122,7 +125,7 @@ def _with_moving_axes(
 
 
 def _fill(
-    model: Model, i: int, columns: PerBody[list[_Columns]], Ic: Inertia, Bc: CoriolisFactor, Fc: Force,
+    model: Model, i: int, columns: PerBody[list[AxisColumns]], Ic: Inertia, Bc: CoriolisFactor, Fc: Force,
     dq: Blocks, dv: Blocks, M: Blocks,
 ) -> None:  # fmt: skip
     """The blocks of joint i with itself and with every joint below it."""
@@ -142,3 +145,9 @@ def _fill(
     for k, x in enumerate(columns[i]):
         for m, dS in enumerate(x.dS):
             dq[i, i][m][k] = dq[i, i][m][k] + dS @ Fc
+
+
+def gravity_torque_derivatives(model: Model, q: Vector, f_ext: Mapping[int, Force] = NO_FORCES) -> Block:
+    """The derivative of the torque that holds the robot still, g(q) - sum J^T f_ext, with respect to q."""
+    still = [0.0] * model.nv
+    return inverse_dynamics_derivatives(model, q, still, still, f_ext).dq
