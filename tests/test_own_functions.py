@@ -90,8 +90,10 @@ def test_arguments_with_a_length_of_their_own(robot: fc.Robot, batch: Any, rng: 
         f(batch[0], target[:, :2])
 
 
-def test_every_function_of_a_robot_is_there(robot: fc.Robot, batch: Any) -> None:
+def test_every_function_of_a_robot_is_there(rng: np.random.Generator) -> None:
     """On numbers, the formulas are the robot's methods."""
+    robot = fc.load("spacearm", joints=["joint2"])
+    batch = np.array([robot.random_configuration(rng) for _ in range(2)]), *rng.normal(size=(2, 2, robot.nv))
     formulas = Formulas(robot.model)
     for name, function in FUNCTIONS.items():
         sizes = [robot.n if size == "n" else None for _, size in function.inputs]

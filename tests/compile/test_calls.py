@@ -401,11 +401,12 @@ def test_at_the_very_border_every_way_decides_alike(rng: np.random.Generator, ba
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_what_is_no_number_goes_in_and_none_comes_out(ball: fc.Robot, bad: float, rng: np.random.Generator) -> None:
     """Every entry of every argument of every function; infinite quaternions are refused instead."""
+    robot = fc.load(ball.description, joints=["hinge"])
     for name, function in FUNCTIONS.items():
         options = {"frame": "hand", "representation": "mixed"}
-        made = task(ball.model, name, **{o: options[o] for o in function.options})
+        made = task(robot.model, name, **{o: options[o] for o in function.options})
         kernel = Kernel(made)
-        values = [ball.random_configuration(rng) if i.quaternions else rng.normal(size=i.size) for i in made.inputs]
+        values = [robot.random_configuration(rng) if i.quaternions else rng.normal(size=i.size) for i in made.inputs]
         good = kernel.entry(*values)
         for j, spec in enumerate(made.inputs):
             turns = {at + k for at in spec.quaternions for k in range(4)}
@@ -516,13 +517,13 @@ def test_no_call_leaks(ball: fc.Robot, state: Any, batch: Any) -> None:
             ball.inverse_dynamics(bad, nu, dnu)
 
     calls: list[tuple[Callable[[], Any], int]] = [
-        (lambda: ball.inverse_dynamics(q, nu, dnu), 20000),
-        (lambda: ball.kinetic_energy(q, nu), 20000),
-        (lambda: pair(three, three), 20000),
-        (lambda: ball.inverse_dynamics(q, nu, dnu=dnu), 2000),
-        (lambda: ball.inverse_dynamics(*batch), 2000),
-        (lambda: ball.inverse_dynamics(batch[0], nu, dnu.tolist()), 500),
-        (error, 200),
+        (lambda: ball.inverse_dynamics(q, nu, dnu), 10000),
+        (lambda: ball.kinetic_energy(q, nu), 10000),
+        (lambda: pair(three, three), 10000),
+        (lambda: ball.inverse_dynamics(q, nu, dnu=dnu), 500),
+        (lambda: ball.inverse_dynamics(*batch), 500),
+        (lambda: ball.inverse_dynamics(batch[0], nu, dnu.tolist()), 300),
+        (error, 100),
     ]
     for call, count in calls:
         assert grown(call, count) < 3000 + count

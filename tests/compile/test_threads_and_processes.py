@@ -106,19 +106,19 @@ def test_a_bad_quaternion_is_found_by_any_thread(ball: fc.Robot) -> None:
 
 
 def test_other_threads_run_during_a_batch(ball: fc.Robot) -> None:
-    """A batch of half a second in a thread; this one, which needs the interpreter, goes on meanwhile."""
-    values = states(ball, 4000)
-    ball.inverse_dynamics(*values)
+    """A batch that takes a while in a thread; this one, which needs the interpreter, goes on meanwhile."""
+    q, nu, tau = states(ball, 4000)
+    ball.forward_dynamics(q, nu[0], tau[0])
     start = time.perf_counter()
-    ball.inverse_dynamics(*values)
-    repeat = max(1, int(0.4 / (time.perf_counter() - start)))
-    values = tuple(np.tile(v, (repeat, 1)) for v in values)
+    ball.forward_dynamics(q, nu[0], tau[0])
+    repeat = max(1, int(0.15 / (time.perf_counter() - start)))
+    q = np.tile(q, (repeat, 1))
     out = np.zeros((4000 * repeat, ball.nv))
     times: list[float] = []
 
     def batch() -> None:
         times.append(time.perf_counter())
-        ball.inverse_dynamics(*values, out=out)
+        ball.forward_dynamics(q, nu[0], tau[0], out=out)
         times.append(time.perf_counter())
 
     before = sys.getswitchinterval()
@@ -134,9 +134,9 @@ def test_other_threads_run_during_a_batch(ball: fc.Robot) -> None:
     finally:
         sys.setswitchinterval(before)
     begin, end = times
-    assert end - begin > 0.05
+    assert end - begin > 0.03
     middle = [t for t in ticks if begin + 0.2 * (end - begin) < t < end - 0.2 * (end - begin)]
-    assert len(middle) > 10
+    assert len(middle) >= 5
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -8,14 +8,21 @@ shared by the accelerations and the inverse mass matrix.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from fallingcat import scalar
 from fallingcat.algorithms.common_frame import CommonFrame, common_frame, velocities, velocity_products
 from fallingcat.algorithms.joint_dynamics import passive_torques
 from fallingcat.algorithms.kinematics import PerBody, Vector
-from fallingcat.algorithms.minverse import Articulated, articulated_bodies, inverse_mass_matrix, inverse_mass_matrix_in
+from fallingcat.algorithms.minverse import (
+    Articulated,
+    Blocks,
+    articulated_bodies,
+    inverse_factor,
+    inverse_mass_matrix,
+    inverse_mass_matrix_in,
+)
 from fallingcat.algorithms.rnea import NO_FORCES, bias
 from fallingcat.algorithms.rnea_derivatives import derivatives_in
 from fallingcat.model.model import WORLD, Model
@@ -42,21 +49,19 @@ def forward_dynamics_derivatives(
 ) -> ForwardDynamicsDerivatives:
     """All first derivatives of forward dynamics."""
     c = common_frame(model, q)
+    W: Blocks = {}
     if model.mimics:
         Minv = inverse_mass_matrix(model, q)
         free = [t - h for t, h in zip(tau, bias(model, q, nu, f_ext), strict=True)]
-        dnu = [sum((m * x for m, x in zip(row, free, strict=True)), 0.0) for row in Minv]
+        dnu = _apply(Minv, free)
     else:
         bodies = articulated_bodies(c)
-        Minv = inverse_mass_matrix_in(c, bodies)
+        W = inverse_factor(c, bodies)
+        Minv = inverse_mass_matrix_in(c, bodies, W)
         dnu = accelerations_in(c, bodies, nu, tau, f_ext)
     ID = derivatives_in(c, nu, dnu, f_ext)
-    known_q, known_nu = invariant_columns(c, nu)
-    return ForwardDynamicsDerivatives(
-        _minus_product(Minv, ID.dq, known_q),
-        _minus_product(Minv, ID.dnu, known_nu),
-        Minv,
-    )
+    dq, dnu_ = minus_inverse_times(model, Minv, W, (ID.dq, ID.dnu), invariant_columns(c, nu))
+    return ForwardDynamicsDerivatives(dq, dnu_, Minv)
 
 
 def accelerations_in(
@@ -64,8 +69,8 @@ def accelerations_in(
 ) -> list[Scalar]:
     """Forward dynamics with the articulated bodies known (Featherstone 2008, Table 7.1, in common coordinates)."""
     model = c.model
-    v, vJ = velocities(c, nu)
-    products = velocity_products(c, nu, v, vJ)
+    v = velocities(c, nu)
+    products = velocity_products(c, nu, v)
     passive = passive_torques(model, nu)
     tau = [t - x for t, x in zip(tau, passive, strict=True)]
     pA: PerBody[Force] = {}
@@ -118,14 +123,59 @@ def invariant_columns(c: CommonFrame, nu: Vector) -> tuple[Columns, Columns]:
     return dq, dnu
 
 
-def _minus_product(A: Block, B: Block, known: Columns) -> Block:
-    """-A B, where some columns of the result are known."""
-    wanted = [j for j in range(len(B)) if j not in known]
-    product = scalar.matmul(A, [[row[j] for j in wanted] for row in B], negate=True)
-    result: Block = [[0.0] * len(B) for _ in B]
-    for i, row in enumerate(result):
-        for position, j in enumerate(wanted):
-            row[j] = product[i][position]
-        for j, column in known.items():
-            row[j] = column[i]
-    return result
+def minus_inverse_times(
+    model: Model, Minv: Block, W: Blocks, right: Sequence[Block], known: Sequence[Columns]
+) -> list[Block]:
+    """-M^-1 B for several matrices B whose columns are zero outside a joint's branch, some of the results being known.
+
+    Joints of one branch of a floating robot feel a torque in another only through the acceleration of the base:
+    their rows are W_i0 times the base's (eq. 3 of `minverse`). So a product with the branch and the base itself is enough.
+    """
+    results = [[[0.0] * model.nv for _ in range(model.nv)] for _ in right]
+    columns: dict[tuple[int, int], list[Scalar]] = {}
+    for b, B in enumerate(right):
+        for j in range(model.nv):
+            if j in known[b]:
+                _set_column(results[b], j, known[b][j])
+            else:
+                columns[b, j] = [row[j] for row in B]
+    for own, members in _branches(model):
+        keys = [(b, j) for b, j in columns if j in members]
+        if not keys:
+            continue
+        product = scalar.matmul([[Minv[i][k] for k in own] for i in own], [[columns[key][k] for key in keys] for k in own], True)
+        rows = dict(zip(own, product, strict=True))
+        others = [i for i in range(model.nv) if i not in rows]
+        if others:
+            through_base = scalar.matmul(_rows_of(model, W, others), product[: len(model.dofs(0))])
+            rows |= dict(zip(others, through_base, strict=True))
+        for position, (b, j) in enumerate(keys):
+            _set_column(results[b], j, [rows[i][position] for i in range(model.nv)])
+    return results
+
+
+def _branches(model: Model) -> list[tuple[list[int], set[int]]]:
+    """(entries of nu that matter, columns) per branch of a floating robot, and for its base; all at once for others."""
+    everything = list(range(model.nv))
+    if not model.floating or model.mimics:
+        return [(everything, set(everything))]
+    base = list(model.dofs(0))
+    first: PerBody[int] = {}
+    for i, p in model.base_to_tip():
+        first[i] = i if p in (WORLD, 0) else first[p]
+    branches = [(everything, set(base))]
+    for root in (i for i, p in model.base_to_tip() if p == 0):
+        members = [k for i in first if first[i] == root for k in model.dofs(i)]
+        branches.append((base + sorted(members), set(members)))
+    return branches
+
+
+def _rows_of(model: Model, W: Blocks, entries: Sequence[int]) -> Block:
+    """The rows of W_i0 for some entries of nu."""
+    rows = {k: row for i, _ in model.base_to_tip() for k, row in zip(model.dofs(i), W[i, 0], strict=True)}
+    return [rows[k] for k in entries]
+
+
+def _set_column(matrix: Block, j: int, column: Sequence[Scalar]) -> None:
+    for row, x in zip(matrix, column, strict=True):
+        row[j] = x

@@ -18,7 +18,7 @@ from fallingcat.algorithms.kinematics import (
 )
 from fallingcat.model.model import WORLD, Model
 from fallingcat.spatial import Inertia, MatrixRotation, Motion, Subspace, Transform
-from fallingcat.spatial.vec3 import IDENTITY, ZERO
+from fallingcat.spatial.vec3 import IDENTITY, ZERO, scale
 
 COMMON = "common"
 """The tag of the frame."""
@@ -58,35 +58,43 @@ def common_frame(model: Model, q: Vector) -> CommonFrame:
     for i, p in model.base_to_tip():
         X[i] = _retag(here, i) if i == origin else _retag(X_ip[i], i) if p == origin else X_ip[i] @ X[p]
         S[i] = Subspace(tuple(X[i].bring_back(s) for s in S_i[i].columns), COMMON)
-        I[i] = X[i].T @ model.bodies[i].inertia
+        I[i] = _moved(X[i], model.bodies[i].inertia)
     g = gravity_acceleration(model)
     if model.floating:
         g = X_ip[0] @ g
     return CommonFrame(model, q, X, S, I, Motion(g.lin, g.ang, COMMON))
 
 
+def _moved(X: Transform, inertia: Inertia) -> Inertia:
+    """X^T I X through the centre of mass, which is a constant of the body: fewer operations than about the origin."""
+    if isinstance(inertia.mass, float) and inertia.mass > 0.0:
+        com = scale(1.0 / inertia.mass, inertia.h)
+        about_com = X.E.inverse_conjugate(inertia.about_com())
+        return Inertia.from_com(inertia.mass, X.point(com), about_com, X.b)
+    return X.T @ inertia
+
+
 def _retag(X: Transform, body: int) -> Transform:
     return Transform(X.E, X.r, body, COMMON)
 
 
-def velocities(c: CommonFrame, nu: Vector) -> tuple[PerBody[Motion], PerBody[Motion]]:
-    """v[i] and vJ[i] = S nu in common coordinates."""
+def velocities(c: CommonFrame, nu: Vector) -> PerBody[Motion]:
+    """v[i] in common coordinates."""
     v: PerBody[Motion] = {WORLD: Motion.zero(COMMON)}
-    vJ: PerBody[Motion] = {}
     for i, p in c.model.base_to_tip():
-        vJ[i] = c.S[i] @ c.model.speeds(i, nu)
-        v[i] = v[p] + vJ[i]
-    return v, vJ
+        v[i] = v[p] + c.S[i] @ c.model.speeds(i, nu)
+    return v
 
 
-def velocity_products(c: CommonFrame, nu: Vector, v: PerBody[Motion], vJ: PerBody[Motion]) -> PerBody[Motion]:
-    """The part of a[i] - a[p] that is quadratic in the velocity."""
+def velocity_products(c: CommonFrame, nu: Vector, v: PerBody[Motion]) -> PerBody[Motion]:
+    """The part of a[i] - a[p] that is quadratic in the velocity: v x vJ + ring nu, where v x vJ = (v_p x S) nu."""
     products: PerBody[Motion] = {}
-    for i, _ in c.model.base_to_tip():
-        products[i] = v[i].cross(vJ[i])
+    for i, p in c.model.base_to_tip():
+        speeds = c.model.speeds(i, nu)
+        products[i] = Subspace(tuple(v[p].cross(s) for s in c.S[i].columns), COMMON) @ speeds
         moving = c.ring(i, nu)
         if moving is not None:
-            products[i] = products[i] + moving @ c.model.speeds(i, nu)
+            products[i] = products[i] + moving @ speeds
     return products
 
 

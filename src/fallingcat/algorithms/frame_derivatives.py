@@ -47,7 +47,7 @@ class FrameAccelerationDerivatives(NamedTuple):
 def frame_velocity_derivatives(model: Model, q: Vector, nu: Vector, frame: str) -> FrameVelocityDerivatives:
     """How the twist of a frame changes with q and nu."""
     c, place = common_frame(model, q), model.frame(frame)
-    v, _ = velocities(c, nu)
+    v = velocities(c, nu)
     unused = dict.fromkeys(v, Motion.zero(COMMON))  # accelerations have no part in this
     columns = _along_path(c, place, v, unused, nu, [0.0] * model.nv)
     return FrameVelocityDerivatives(
@@ -59,8 +59,8 @@ def frame_velocity_derivatives(model: Model, q: Vector, nu: Vector, frame: str) 
 def frame_acceleration_derivatives(model: Model, q: Vector, nu: Vector, dnu: Vector, frame: str) -> FrameAccelerationDerivatives:
     """How the acceleration of a frame changes with q, nu and dnu."""
     c, place = common_frame(model, q), model.frame(frame)
-    v, vJ = velocities(c, nu)
-    a = accelerations(c, velocity_products(c, nu, v, vJ), dnu, Motion.zero(COMMON))
+    v = velocities(c, nu)
+    a = accelerations(c, velocity_products(c, nu, v), dnu, Motion.zero(COMMON))
     columns = _along_path(c, place, v, a, nu, dnu)
     v_f = v[place.body]
     return FrameAccelerationDerivatives(

@@ -68,13 +68,13 @@ def inverse_mass_matrix(model: Model, q: Vector) -> Block:
     if model.mimics:  # joints that follow others couple distant branches: no articulated bodies
         return inverse_symmetric(mass_matrix(model, q))
     c = common_frame(model, q)
-    return inverse_mass_matrix_in(c, articulated_bodies(c))
+    bodies = articulated_bodies(c)
+    return inverse_mass_matrix_in(c, bodies, inverse_factor(c, bodies))
 
 
-def inverse_mass_matrix_in(c: CommonFrame, bodies: Articulated) -> Block:
+def inverse_mass_matrix_in(c: CommonFrame, bodies: Articulated, W: Blocks) -> Block:
     """The inverse mass matrix of a robot in common coordinates."""
     model = c.model
-    W = _inverse_factor(c, bodies)
     inverse: Blocks = {}
     for root in (i for i, p in model.base_to_tip() if p == WORLD):
         inverse |= _through_root(model, root, W, bodies.Dinv[root])  # (3), m = root
@@ -91,7 +91,7 @@ def inverse_mass_matrix_in(c: CommonFrame, bodies: Articulated) -> Block:
     return model.gather_blocks(inverse)
 
 
-def _inverse_factor(c: CommonFrame, bodies: Articulated) -> Blocks:
+def inverse_factor(c: CommonFrame, bodies: Articulated) -> Blocks:
     """W = L^-1, block by block along every path."""
     model = c.model
     W: Blocks = {}

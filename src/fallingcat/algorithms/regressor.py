@@ -25,8 +25,8 @@ PARAMETERS = 10
 def inverse_dynamics_regressor(model: Model, q: Vector, nu: Vector, dnu: Vector) -> list[list[Scalar]]:
     """Y, nv x 10 per body, bodies in the order of `model.bodies`; what joints do by themselves is not in it."""
     c = common_frame(model, q)
-    v, vJ = velocities(c, nu)
-    a = accelerations(c, velocity_products(c, nu, v, vJ), dnu, c.gravity)
+    v = velocities(c, nu)
+    a = accelerations(c, velocity_products(c, nu, v), dnu, c.gravity)
     columns: list[list[Scalar]] = []
     for i, _ in model.base_to_tip():
         v_i, a_i = c.X[i] @ v[i], c.X[i] @ a[i]

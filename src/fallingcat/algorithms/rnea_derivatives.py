@@ -68,8 +68,8 @@ class AxisColumns(NamedTuple):
 def derivatives_in(c: CommonFrame, nu: Vector, dnu: Vector, f_ext: Mapping[int, Force] = NO_FORCES) -> InverseDynamicsDerivatives:
     """The derivatives for a robot that is in common coordinates already."""
     model = c.model
-    v, vJ = velocities(c, nu)
-    a = accelerations(c, velocity_products(c, nu, v, vJ), dnu, c.gravity)
+    v = velocities(c, nu)
+    a = accelerations(c, velocity_products(c, nu, v), dnu, c.gravity)
 
     columns: PerBody[list[AxisColumns]] = {}
     Ic: PerBody[Inertia] = dict(c.I)
@@ -101,13 +101,16 @@ def axis_columns(
 ) -> list[AxisColumns]:
     """What moving along each axis of joint i does to the velocities and accelerations beyond it."""
     moving = axis_derivatives(c, i, nu, dnu)
+    vJ = c.S[i] @ c.model.speeds(i, nu)
     columns = []
     for k, S in enumerate(c.S[i].columns):
         Pd = v[p].cross(S)  # (1)
         Pdd = a[p].cross(S) + v[p].cross(Pd)  # (2)
-        PdSd = Pd + v[i].cross(S)  # (4)
+        PdSd = 2.0 * Pd  # (4), as Sd = v x S = Pd + vJ x S, and a single axis has vJ x S = 0
+        if len(c.S[i]) > 1:
+            PdSd = PdSd + vJ.cross(S)
         if moving is not None:
-            Pd, Pdd, PdSd = _with_moving_axes(moving, k, c.S[i] @ c.model.speeds(i, nu), v[i], Pd, Pdd, PdSd)
+            Pd, Pdd, PdSd = _with_moving_axes(moving, k, vJ, v[i], Pd, Pdd, PdSd)
         columns.append(AxisColumns(S, Pd, Pdd, PdSd, [] if moving is None else moving.dS[k]))
     return columns
 

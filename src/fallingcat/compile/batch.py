@@ -6,28 +6,21 @@
 doubles between the rows of each input (0 repeats one row). States start..stop-1 are done, a vector of them at a
 time: rows are transposed into lanes, computed, and transposed back into rows, each result being written once.
 The last vector repeats the last state in its surplus lanes, so no lane is special.
-
-The code of a large program does not fit in the instruction cache, and fetching it takes longer than running it. So
-several vectors of states, a team, go through each piece one after the other while its code is at hand.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 from fallingcat.compile.lanes import Lanes, declarations
 from fallingcat.compile.mathlib import sincos
 from fallingcat.compile.pieces import PieceWriter, Storage, write_piece, write_pieces
-from fallingcat.compile.schedule import Schedule, group_starts
+from fallingcat.compile.schedule import Schedule
 from fallingcat.trace.program import Program
 
 GROUPS = 64
-"""Groups of results transposed by one function."""
-SMALL_CODE = 3000
-"""Instructions whose code fits in the instruction cache."""
-TEAM_BYTES = 256 * 1024
-"""Memory that a team may work in: about half of a second-level cache."""
-LARGEST_TEAM = 8
+"""Groups of results stored by one function."""
 
 PARAMETERS = "ptr noalias readonly %in, ptr noalias %ws, ptr noalias readonly %rows"
 ARGUMENTS = "ptr %in, ptr %ws, ptr %rows"
@@ -40,26 +33,16 @@ class Layout:
     inputs: int
     slots: int
     rows: int
-    team: int
-
-    @property
-    def size(self) -> int:
-        """For one vector, padded to 64 bytes."""
-        return -(-(self.inputs + self.slots + self.rows) // 8) * 8
 
     @property
     def total(self) -> int:
-        return self.size * self.team
+        return self.inputs + self.slots + self.rows
 
 
 def layout(program: Program, plan: Schedule, lanes: Lanes) -> Layout:
-    """Where everything lies, and how many vectors make a team."""
+    """Where everything lies."""
     W = lanes.width
-    one = Layout(program.input_count * W, plan.slot_count * W, len(program.outputs) * W, 1)
-    if len(program.instructions) <= SMALL_CODE:
-        return one
-    team = max(1, min(LARGEST_TEAM, TEAM_BYTES // (8 * one.size)))
-    return Layout(one.inputs, one.slots, one.rows, team)
+    return Layout(program.input_count * W, plan.slot_count * W, len(program.outputs) * W)
 
 
 def batch_text(program: Program, plan: Schedule, lanes: Lanes) -> str:
@@ -70,25 +53,31 @@ def batch_text(program: Program, plan: Schedule, lanes: Lanes) -> str:
     if plan.angles:
         functions.append(_angles(program, plan, lanes, storage))
         steps.append("fc_angles")
-
-    def store(point: int) -> None:
-        groups = plan.stores.get(point, [])
-        for first in range(0, len(groups), GROUPS):
-            name = f"fc_store{point + 1}_{first}"
-            functions.append(_store_rows(name, program, plan, lanes, groups[first : first + GROUPS]))
-            steps.append(name)
-
-    store(-1)
-    for k, piece in enumerate(write_pieces(program, plan, lanes, lanes, storage)):
-        for name, text in piece:
-            functions.append(text)
-            steps.append(name)
-        store(k)
+    for name, text in chain.from_iterable(write_pieces(program, plan, lanes, lanes, storage)):
+        functions.append(text)
+        steps.append(name)
+    groups = [(j, start) for j, flat in enumerate(program.results) for start in group_starts(len(flat), lanes.width)]
+    for first in range(0, len(groups), GROUPS):
+        writer = PieceWriter(program, plan, lanes, storage)
+        for group in groups[first : first + GROUPS]:
+            _store_group(writer, *group)
+        steps.append(f"fc_store{first}")
+        functions.append(writer.function(steps[-1]))
     functions += [_load_rows(j, spec.size, lanes) for j, spec in enumerate(program.inputs)]
     place = layout(program, plan, lanes)
     functions.append(_enter(program, lanes, place))
     functions.append(_driver(lanes, place, steps))
     return "\n".join(functions)
+
+
+def group_starts(size: int, width: int) -> list[int]:
+    """Where groups of `width` neighbours start; the last one may overlap the one before, or be short if it is alone."""
+    if size <= width:
+        return [0] if size else []
+    starts = list(range(0, size - width + 1, width))
+    if starts[-1] + width < size:
+        starts.append(size - width)
+    return starts
 
 
 def _angles(program: Program, plan: Schedule, lanes: Lanes, storage: Storage) -> str:
@@ -103,7 +92,7 @@ def _rows(lanes: Lanes) -> list[str]:
     return [f"%row{lane}" for lane in range(lanes.width)]
 
 
-def _transpose(writer: _Lines, rows: list[str], lanes: Lanes) -> list[str]:
+def _transpose(writer: _Lines | PieceWriter, rows: list[str], lanes: Lanes) -> list[str]:
     """A square of vectors transposed in registers, by exchanging halves, quarters, ..."""
     T, W = lanes.type, lanes.width
     rows = list(rows)
@@ -167,46 +156,33 @@ def _load_rows(j: int, size: int, lanes: Lanes) -> str:
     return w.function(f"fc_load{j}", parameters)
 
 
-def _store_rows(name: str, program: Program, plan: Schedule, lanes: Lanes, groups: list[tuple[int, int]]) -> str:
-    """Transpose groups of results back into rows."""
+def _store_group(w: PieceWriter, j: int, start: int) -> None:
+    """Transpose a group of results back into rows and store them."""
+    program, lanes = w.program, w.lanes
     T, W = lanes.type, lanes.width
-    w = _Lines()
-    rows: dict[tuple[int, int], str] = {}
-    for j in sorted({j for j, _ in groups}):
-        for lane in range(W):
-            where = w.emit(f"getelementptr ptr, ptr %rows, i64 {j * W + lane}")
-            rows[j, lane] = w.emit(f"load ptr, ptr {where}, align 8")
-
-    def load(value: int) -> str:
-        if value < program.input_count:
-            where = w.emit(f"getelementptr {T}, ptr %in, i64 {value}")
-        elif value < program.first:
-            return lanes.constant(program.constants[value - program.input_count])
-        else:
-            where = w.emit(f"getelementptr {T}, ptr %ws, i64 {plan.slots[value]}")
-        return w.emit(f"load {T}, ptr {where}, align {lanes.align}")
-
-    for j, start in groups:
-        values = program.results[j][start : start + W]
-        if len(values) < W:
-            for k, value in enumerate(values):
-                vector = load(value)
-                for lane in range(W):
-                    x = w.emit(f"extractelement {T} {vector}, i32 {lane}")
-                    where = w.emit(f"getelementptr double, ptr {rows[j, lane]}, i64 {start + k}")
-                    w.do(f"store double {x}, ptr {where}, align 8")
-            continue
-        if len(set(values)) == 1:  # the same value everywhere, most often zero
-            columns = _broadcast_lanes(w, load(values[0]), lanes, program.input_count <= values[0] < program.first)
-        else:
-            columns = _transpose(w, [load(value) for value in values], lanes)
-        for lane, column in enumerate(columns):
-            where = w.emit(f"getelementptr double, ptr {rows[j, lane]}, i64 {start}")
-            w.do(f"store {T} {column}, ptr {where}, align 8")
-    return w.function(name, PARAMETERS)
+    values = program.results[j][start : start + W]
+    rows = []
+    for lane in range(W):
+        where = w.emit(f"getelementptr ptr, ptr %rows, i64 {j * W + lane}")
+        rows.append(w.emit(f"load ptr, ptr {where}, align 8"))
+    if len(values) < W:
+        for k, value in enumerate(values):
+            vector = w.value(value)
+            for lane, row in enumerate(rows):
+                x = w.emit(f"extractelement {T} {vector}, i32 {lane}")
+                where = w.emit(f"getelementptr double, ptr {row}, i64 {start + k}")
+                w.do(f"store double {x}, ptr {where}, align 8")
+        return
+    if len(set(values)) == 1:  # the same value everywhere, most often zero
+        columns = _broadcast_lanes(w, w.value(values[0]), lanes, program.input_count <= values[0] < program.first)
+    else:
+        columns = _transpose(w, [w.value(value) for value in values], lanes)
+    for row, column in zip(rows, columns, strict=True):
+        where = w.emit(f"getelementptr double, ptr {row}, i64 {start}")
+        w.do(f"store {T} {column}, ptr {where}, align 8")
 
 
-def _broadcast_lanes(w: _Lines, value: str, lanes: Lanes, constant: bool) -> list[str]:
+def _broadcast_lanes(w: PieceWriter, value: str, lanes: Lanes, constant: bool) -> list[str]:
     """Per lane, a vector that repeats that lane's number."""
     if constant:
         return [value] * lanes.width
@@ -253,55 +229,23 @@ def _enter(program: Program, lanes: Lanes, place: Layout) -> str:
 
 
 def _driver(lanes: Lanes, place: Layout, steps: list[str]) -> str:
-    """For each team of vectors: bring them in, then take each step with all of them."""
-    W, size = lanes.width, place.size
-    table = ", ".join(f"ptr @{name}" for name in steps) or "ptr null"
+    """The loop over vectors of states."""
+    calls = "\n".join(f"  call void @{name}({ARGUMENTS})" for name in steps)
     return f"""
-@fc_steps = internal constant [{max(1, len(steps))} x ptr] [{table}]
-define void @fc_batch(i64 %start, i64 %stop, ptr %pointers, ptr %strides, ptr %memory) #1 {{
+define void @fc_batch(i64 %start, i64 %stop, ptr %pointers, ptr %strides, ptr %in) #1 {{
 entry:
-  %last = sub i64 %stop, 1
-  %empty = icmp sge i64 %start, %stop
-  br i1 %empty, label %done, label %team
-team:
-  %i = phi i64 [%start, %entry], [%after, %steps_done]
-  br label %enter
-enter:
-  %n = phi i64 [0, %team], [%n_next, %enter]
-  %n_states = mul i64 %n, {W}
-  %i_n = add i64 %i, %n_states
-  %n_at = mul i64 %n, {size}
-  %here = getelementptr double, ptr %memory, i64 %n_at
-  call void @fc_enter(i64 %i_n, i64 %last, ptr %pointers, ptr %strides, ptr %here)
-  %n_next = add i64 %n, 1
-  %after = add i64 %i_n, {W}
-  %full = icmp sge i64 %n_next, {place.team}
-  %finished = icmp sge i64 %after, %stop
-  %ready = or i1 %full, %finished
-  br i1 %ready, label %step, label %enter
-step:
-  %k = phi i64 [0, %enter], [%k_next, %step_done]
-  %all = icmp sge i64 %k, {len(steps)}
-  br i1 %all, label %steps_done, label %members
-members:
-  %slot = getelementptr ptr, ptr @fc_steps, i64 %k
-  %function = load ptr, ptr %slot, align 8
-  br label %member
-member:
-  %m = phi i64 [0, %members], [%m_next, %member]
-  %m_at = mul i64 %m, {size}
-  %in = getelementptr double, ptr %memory, i64 %m_at
   %ws = getelementptr double, ptr %in, i64 {place.inputs}
   %rows = getelementptr double, ptr %in, i64 {place.inputs + place.slots}
-  call void %function(ptr %in, ptr %ws, ptr %rows)
-  %m_next = add i64 %m, 1
-  %m_all = icmp sge i64 %m_next, %n_next
-  br i1 %m_all, label %step_done, label %member
-step_done:
-  %k_next = add i64 %k, 1
-  br label %step
-steps_done:
-  br i1 %finished, label %done, label %team
+  %last = sub i64 %stop, 1
+  %empty = icmp sge i64 %start, %stop
+  br i1 %empty, label %done, label %loop
+loop:
+  %i = phi i64 [%start, %entry], [%next, %loop]
+  call void @fc_enter(i64 %i, i64 %last, ptr %pointers, ptr %strides, ptr %in)
+{calls}
+  %next = add i64 %i, {lanes.width}
+  %more = icmp slt i64 %next, %stop
+  br i1 %more, label %loop, label %done
 done:
   ret void
 }}"""

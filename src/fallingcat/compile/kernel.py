@@ -94,7 +94,7 @@ class Kernel:
 
     def _single_module(self) -> tuple[dict[str, Any], str]:
         program = self.program
-        plan = schedule(program)
+        plan = schedule(program, keep_results=False)
         task = self.task
         text = single_text(program, plan, native.host_lanes())
         text += call_text(task.inputs, task.outputs, plan.slot_count, QUATERNION_TOLERANCE, several=task.results is not None)
@@ -155,7 +155,7 @@ class Kernel:
     def _batch_module(self) -> tuple[dict[str, Any], str]:
         program = self.program
         lanes = native.host_lanes()
-        plan = schedule(program, group=lanes.width)
+        plan = schedule(program, keep_results=True)
         facts = {"workspace": layout(program, plan, lanes).total, "operations": program.operations}
         text = batch_text(program, plan, lanes)
         text += check_text(QUATERNION_TOLERANCE) + rows_text(self.task.inputs, self.task.outputs)

@@ -29,6 +29,10 @@ class Storage:
     """Called for every computed value; writes it to where results go, if it is one."""
 
 
+RELOAD_AFTER = 60
+"""Lines after which a value that lies in memory is loaded again rather than kept in a register: registers are few."""
+
+
 class PieceWriter:
     """Writes the body of one function."""
 
@@ -36,6 +40,7 @@ class PieceWriter:
         self.program, self.plan, self.lanes, self.storage = program, plan, lanes, storage
         self.lines: list[str] = []
         self._names: dict[int, str] = {}
+        self._used: dict[int, int] = {}
         self._count = 0
 
     def fresh(self) -> str:
@@ -47,6 +52,9 @@ class PieceWriter:
         self.lines.append(f"  {name} = {text}")
         return name
 
+    def do(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
     def address(self, base: str, index: int, element: str) -> str:
         return base if index == 0 else self.emit(f"getelementptr {element}, ptr {base}, i64 {index}")
 
@@ -57,7 +65,7 @@ class PieceWriter:
     def store(self, value: str, base: str, index: int) -> None:
         T = self.lanes.type
         where = self.address(base, index, T)
-        self.lines.append(f"  store {T} {value}, ptr {where}, align {self.lanes.align}")
+        self.do(f"store {T} {value}, ptr {where}, align {self.lanes.align}")
 
     def value(self, k: int) -> str:
         """The name of a value, loading it if this piece did not compute it."""
@@ -65,14 +73,18 @@ class PieceWriter:
         if program.input_count <= k < program.first:
             return self.lanes.constant(program.constants[k - program.input_count])
         name = self._names.get(k)
-        if name is None:
+        now = len(self.lines)
+        in_memory = k < program.input_count or k in self.plan.slots
+        if name is None or (in_memory and now - self._used[k] > RELOAD_AFTER):
             name = self.storage.load_input(self, k) if k < program.input_count else self.load("%ws", self.plan.slots[k])
             self._names[k] = name
+        self._used[k] = now
         return name
 
     def define(self, k: int, name: str) -> None:
         """A value has been computed: remember it, and put it where others look for it."""
         self._names[k] = name
+        self._used[k] = len(self.lines)
         if k in self.plan.slots:
             self.store(name, "%ws", self.plan.slots[k])
             for slot in self.plan.copies.get(k, ()):

@@ -34,12 +34,10 @@ class Schedule:
     """The first slot of every block."""
     fills: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     """Per product, (value, slot) of entries to be copied first: inputs, constants, entries of other blocks."""
-    stores: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    """Per piece, (output, first entry) of the groups of results that are complete after it; -1 is before all pieces."""
 
 
-def schedule(program: Program, group: int = 0, piece: int = PIECE) -> Schedule:
-    """Cut a program. With `group`, results are kept until that many neighbours of them can be stored together."""
+def schedule(program: Program, keep_results: bool, piece: int = PIECE) -> Schedule:
+    """Cut a program; with `keep_results`, results stay in slots until the end."""
     first, ops = program.first, program.instructions
     early = {args[0] for op, args in ops if op in ("sin", "cos") and args[0] < program.input_count}
     prologue = [first + k for k, (op, args) in enumerate(ops) if op in ("sin", "cos") and args[0] in early]
@@ -49,36 +47,12 @@ def schedule(program: Program, group: int = 0, piece: int = PIECE) -> Schedule:
     for k, values in enumerate(pieces):
         where.update(dict.fromkeys([values] if isinstance(values, int) else values, k))
     last = _last_readers(program, where)
-    stores = _store_points(program, where, last, group) if group else {}
+    if keep_results:
+        for flat in program.results:
+            last.update((value, len(pieces)) for value in flat if value >= first)
     slots, copies, blocks, fills, count = _place_blocks(program)
     count = _assign_slots(prologue, pieces, last, slots, count)
-    return Schedule(tuple(sorted(early)), tuple(pieces), slots, count, copies, blocks, fills, stores)
-
-
-def group_starts(size: int, width: int) -> list[int]:
-    """Where groups of `width` neighbours start; the last one may overlap the one before, or be short if it is alone."""
-    if size <= width:
-        return [0] if size else []
-    starts = list(range(0, size - width + 1, width))
-    if starts[-1] + width < size:
-        starts.append(size - width)
-    return starts
-
-
-def _store_points(program: Program, where: dict[int, int], last: dict[int, int], group: int) -> dict[int, list[tuple[int, int]]]:
-    """After which piece each group of results is complete; its values live until then."""
-    for k, (op, args) in enumerate(program.instructions):
-        if isinstance(op, Entry):
-            where[program.first + k] = where[args[0]]
-    stores: dict[int, list[tuple[int, int]]] = {}
-    for j, flat in enumerate(program.results):
-        for start in group_starts(len(flat), group):
-            values = [value for value in flat[start : start + group] if value >= program.first]
-            point = max((where[value] for value in values), default=-1)
-            stores.setdefault(point, []).append((j, start))
-            for value in values:
-                last[value] = max(last.get(value, -1), point)
-    return stores
+    return Schedule(tuple(sorted(early)), tuple(pieces), slots, count, copies, blocks, fills)
 
 
 def _cut(program: Program, early: set[int], piece: int) -> list[tuple[int, ...] | int]:

@@ -56,17 +56,32 @@ class Inertia:
     @staticmethod
     def from_com(mass: Scalar, com: Vec, I_com: Sym, frame: Frame) -> Inertia:
         """From the centre of mass and the rotational inertia about it (parallel axes)."""
-        c2 = dot(com, com)
-        cc = sym_outer(com)
-        shift = (c2 - cc[0], -cc[1], -cc[2], c2 - cc[3], -cc[4], c2 - cc[5])
-        I = tuple(a + mass * b for a, b in zip(I_com, shift, strict=True))
-        return Inertia(mass, scale(mass, com), I, frame)
+        h = scale(mass, com)
+        xx, yy, zz = h[0] * com[0], h[1] * com[1], h[2] * com[2]
+        I = (
+            I_com[0] + (yy + zz),
+            I_com[1] - h[0] * com[1],
+            I_com[2] - h[0] * com[2],
+            I_com[3] + (xx + zz),
+            I_com[4] - h[1] * com[2],
+            I_com[5] + (xx + yy),
+        )
+        return Inertia(mass, h, I, frame)
 
     @staticmethod
     def of(parameters: Sequence[Scalar], frame: Frame) -> Inertia:
         """From the ten parameters (m, h, Ixx, Ixy, Ixz, Iyy, Iyz, Izz)."""
         m, *rest = parameters
         return Inertia(m, vec(rest[:3]), tuple(rest[3:9]), frame)
+
+    def about_com(self) -> Sym:
+        """Rotational inertia about the centre of mass, for a body with mass."""
+        com = scale(1.0 / self.mass, self.h)
+        hc, cc = dot(self.h, com), sym_outer(com)
+        shift = (hc - self.mass * cc[0], -self.mass * cc[1], -self.mass * cc[2])
+        rest = (hc - self.mass * cc[3], -self.mass * cc[4], hc - self.mass * cc[5])
+        xx, xy, xz, yy, yz, zz = (a - b for a, b in zip(self.I, (*shift, *rest), strict=True))
+        return (xx, xy, xz, yy, yz, zz)
 
     def parameters(self) -> list[Scalar]:
         """The ten parameters (m, h, Ixx, Ixy, Ixz, Iyy, Iyz, Izz), in which the dynamics is linear."""
