@@ -18,6 +18,7 @@ from fallingcat.algorithms import (
     energy,
     frame_derivatives,
     kinematics,
+    linearization,
     minverse,
     regressor,
     rnea,
@@ -107,6 +108,20 @@ FUNCTIONS: dict[str, Function] = {
     "forward_dynamics_parameter_derivatives": Function(
         regressor.forward_dynamics_parameter_derivatives, (Q, NU, TAU), (("dparameters", ("nv", "parameters")),), wrenches=True
     ),
+    "integrate_derivatives": Function(
+        configuration.integrate_derivatives,
+        (("dx", "nv"),),
+        (("dq", SQUARE), ("ddx", SQUARE)),
+        results=configuration.IntegrateDerivatives,
+    ),
+    "linearize": Function(
+        linearization.linearize,
+        (Q, NU, TAU),
+        (("A", ("2nv", "2nv")), ("B", ("2nv", "n"))),
+        ("velocity",),
+        wrenches=True,
+        results=linearization.Linearization,
+    ),
     "inverse_mass_matrix": Function(minverse.inverse_mass_matrix, (Q,), (("Minv", SQUARE),)),
     "kinetic_energy": Function(energy.kinetic_energy, (Q, NU), (("T", ()),)),
     "potential_energy": Function(energy.potential_energy, (Q,), (("V", ()),)),
@@ -116,7 +131,7 @@ FUNCTIONS: dict[str, Function] = {
 def task(model: Model, name: str, wrench_frames: tuple[str, ...] = (), **options: Any) -> Task:
     """The task for one function of one robot with its options fixed."""
     function = FUNCTIONS[name]
-    sizes = {"nq": model.nq, "nv": model.nv, "n": model.n, "parameters": 10 * len(model.bodies)}
+    sizes = {"nq": model.nq, "nv": model.nv, "n": model.n, "2nv": 2 * model.nv, "parameters": 10 * len(model.bodies)}
 
     def size(s: Size) -> int:
         return sizes[s] if isinstance(s, str) else s

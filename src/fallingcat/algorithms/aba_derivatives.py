@@ -48,6 +48,13 @@ def forward_dynamics_derivatives(
     model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Mapping[int, Force] = NO_FORCES
 ) -> ForwardDynamicsDerivatives:
     """All first derivatives of forward dynamics."""
+    return derivatives_and_accelerations(model, q, nu, tau, f_ext)[0]
+
+
+def derivatives_and_accelerations(
+    model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Mapping[int, Force] = NO_FORCES
+) -> tuple[ForwardDynamicsDerivatives, list[Scalar]]:
+    """The derivatives, and dnu itself, which they need."""
     c = common_frame(model, q)
     W: Blocks = {}
     if model.mimics:
@@ -60,8 +67,8 @@ def forward_dynamics_derivatives(
         Minv = inverse_mass_matrix_in(c, bodies, W)
         dnu = accelerations_in(c, bodies, nu, tau, f_ext)
     ID = derivatives_in(c, nu, dnu, f_ext)
-    dq, dnu_ = minus_inverse_times(model, Minv, W, (ID.dq, ID.dnu), invariant_columns(c, nu))
-    return ForwardDynamicsDerivatives(dq, dnu_, Minv)
+    FD_dq, FD_dnu = minus_inverse_times(model, Minv, W, (ID.dq, ID.dnu), invariant_columns(c, nu))
+    return ForwardDynamicsDerivatives(FD_dq, FD_dnu, Minv), dnu
 
 
 def accelerations_in(
@@ -123,9 +130,7 @@ def invariant_columns(c: CommonFrame, nu: Vector) -> tuple[Columns, Columns]:
     return dq, dnu
 
 
-def minus_inverse_times(
-    model: Model, Minv: Block, W: Blocks, right: Sequence[Block], known: Sequence[Columns]
-) -> list[Block]:
+def minus_inverse_times(model: Model, Minv: Block, W: Blocks, right: Sequence[Block], known: Sequence[Columns]) -> list[Block]:
     """-M^-1 B for several matrices B whose columns are zero outside a joint's branch, some of the results being known.
 
     Joints of one branch of a floating robot feel a torque in another only through the acceleration of the base:

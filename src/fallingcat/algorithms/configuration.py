@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from fallingcat.algorithms.kinematics import Vector
 from fallingcat.model.model import Body, Model
 from fallingcat.scalar import Scalar
+from fallingcat.spatial import se3
+from fallingcat.spatial.rotation import MatrixRotation
+from fallingcat.spatial.transform import Transform
+from fallingcat.spatial.vec3 import skew
+
+Block = list[list[Scalar]]
 
 
 def _own(model: Model) -> list[Body]:
@@ -33,3 +42,61 @@ def difference(model: Model, q0: Vector, q1: Vector) -> list[Scalar]:
         at = slice(body.q_at, body.q_at + body.joint.nq)
         dx += body.joint.difference(q0[at], q1[at])
     return dx
+
+
+class IntegrateDerivatives(NamedTuple):
+    """Derivatives of integrate(q, dx), left-trivialized at both ends."""
+
+    dq: Block
+    """(..., nv, nv): Ad of exp(-dx)."""
+    ddx: Block
+    """(..., nv, nv): the right Jacobian of dx."""
+
+
+def integrate_derivatives(model: Model, dx: Vector) -> IntegrateDerivatives:
+    """How integrate(q, dx) moves when q or dx do; the configuration itself does not matter."""
+    return IntegrateDerivatives(
+        _per_joint(model, dx, lambda v, w: _adjoint(*se3.exp(((-v[0], -v[1], -v[2]), (-w[0], -w[1], -w[2]))))),
+        _per_joint(model, dx, lambda v, w: se3.left_jacobian(((-v[0], -v[1], -v[2]), (-w[0], -w[1], -w[2])))),
+    )
+
+
+def bracket(model: Model, nu: Vector) -> Block:
+    """ad(nu) on the group of configurations: how two motions fail to commute (paper 000, eq. 27)."""
+    identity = _per_joint(model, nu, lambda v, w: _ad(v, w))
+    for body in model.bodies:  # coordinates that simply add commute
+        if not body.mimics and body.joint.motions() is None:
+            for k in range(body.nu_at, body.nu_at + body.joint.nv):
+                identity[k][k] = 0.0
+    return identity
+
+
+def _per_joint(model: Model, x: Vector, of_twist: Callable[..., Block]) -> Block:
+    """A block per joint on a Lie group, made from its motion as a twist; ones on the diagonal for the others."""
+    total: Block = [[1.0 if i == j else 0.0 for j in range(model.nv)] for i in range(model.nv)]
+    for body in _own(model):
+        entries = body.joint.motions()
+        if entries is None:
+            continue
+        twist: list[Scalar] = [0.0] * 6
+        for k, entry in enumerate(entries):
+            twist[entry] = x[body.nu_at + k]
+        block = of_twist(twist[:3], twist[3:])
+        for r, i in enumerate(entries):
+            for s, j in enumerate(entries):
+                total[body.nu_at + r][body.nu_at + s] = block[i][j]
+    return total
+
+
+def _adjoint(R: se3.Mat, p: se3.Vec) -> Block:
+    """Ad of the pose (R, p), on twists (linear; angular)."""
+    X = Transform(MatrixRotation(R), (0.0, 0.0, 0.0), "a", "b").matrix()
+    pR = [[sum((a * b for a, b in zip(row, column, strict=True)), 0.0) for column in zip(*R, strict=True)] for row in skew(p)]
+    for i in range(3):
+        X[i][3:] = pR[i]
+    return X
+
+
+def _ad(v: Vector, w: Vector) -> Block:
+    V, W = skew((v[0], v[1], v[2])), skew((w[0], w[1], w[2]))
+    return [[*W[i], *V[i]] for i in range(3)] + [[0.0, 0.0, 0.0, *W[i]] for i in range(3)]

@@ -67,6 +67,10 @@ class JointModel(ABC):
         """The body-fixed velocity that moves q0 to q1 in one second."""
         return [b - a for a, b in zip(q0, q1, strict=True)]
 
+    def motions(self) -> list[int] | None:
+        """Which entries of a twist the velocity of a joint on a Lie group is; None for coordinates that simply add."""
+        return None
+
 
 @dataclass(frozen=True)
 class Revolute(JointModel):
@@ -163,6 +167,9 @@ class Planar(JointModel):
     def columns(self, q: Coordinates) -> list[Column]:
         return [(unit(0), ZERO), (unit(1), ZERO), (ZERO, unit(2))]
 
+    def motions(self) -> list[int] | None:
+        return [0, 1, 5]
+
     def integrate(self, q: Coordinates, dx: Coordinates) -> list[Scalar]:
         _, p = se3.exp(((dx[0], dx[1], 0.0), (0.0, 0.0, dx[2])))
         c, s = scalar.cos(q[2]), scalar.sin(q[2])
@@ -231,6 +238,9 @@ class Spherical(JointModel):
     def columns(self, q: Coordinates) -> list[Column]:
         return [(ZERO, unit(k)) for k in range(3)]
 
+    def motions(self) -> list[int] | None:
+        return [3, 4, 5]
+
     def neutral(self) -> list[float]:
         return [0.0, 0.0, 0.0, 1.0]
 
@@ -282,6 +292,9 @@ class FreeFlyer(JointModel):
         if self.velocity == "mixed":
             v = ZERO
         return [(neg(add(cross(w, lin), cross(v, ang))), neg(cross(w, ang))) for lin, ang in columns]
+
+    def motions(self) -> list[int] | None:
+        return [0, 1, 2, 3, 4, 5]
 
     def neutral(self) -> list[float]:
         return [0.0] * 6 + [1.0]
@@ -349,6 +362,9 @@ class Reversed(JointModel):
         if ring is not None:
             moved = [(add(a, c), add(b, d)) for (a, b), (c, d) in zip(moved, ring, strict=True)]
         return self._flip(q, moved)
+
+    def motions(self) -> list[int] | None:
+        return self.forward.motions()
 
     def neutral(self) -> list[float]:
         return self.forward.neutral()
