@@ -29,6 +29,7 @@ from fallingcat.model.model import Model
 from fallingcat.model.sources import Source, read
 from fallingcat.model.suggest import closest
 from fallingcat.model.tree_text import tree_text
+from fallingcat.robot_control import Control
 from fallingcat.task import Task
 
 Array = NDArray[np.float64]
@@ -67,7 +68,7 @@ def load(
     return Robot(description, floating=floating, base=base, joint_dynamics=joint_dynamics, **options)  # type: ignore[arg-type]
 
 
-class Robot:
+class Robot(Control):
     """A robot and everything that can be asked about its motion."""
 
     def __init__(
@@ -327,7 +328,7 @@ class Robot:
     def forward_dynamics_derivatives(
         self, q: ArrayLike, nu: ArrayLike, tau: ArrayLike, wrenches: Wrenches | None = None, *, out: Any = None
     ) -> ForwardDynamicsDerivatives:
-        """d dnu / d(q, nu, tau): .dq .dnu .dtau, each (..., nv, nv) (paper 002, eq. 11-14; left-trivialized in q)."""
+        """d dnu / d(q, nu, tau): .dq .dnu .dtau, each (..., nv, nv) (paper 002, eq. 17, 24; left-trivialized in q)."""
         return self._run("forward_dynamics_derivatives", (q, nu, tau), out, wrenches)  # type: ignore[return-value]
 
     def gravity_torque_derivatives(self, q: ArrayLike, wrenches: Wrenches | None = None, *, out: Array | None = None) -> Array:
@@ -335,13 +336,13 @@ class Robot:
         return self._run("gravity_torque_derivatives", (q,), out, wrenches)
 
     def frame_velocity_derivatives(self, q: ArrayLike, nu: ArrayLike, frame: str, *, out: Any = None) -> FrameVelocityDerivatives:
-        """d/d(q, nu) of the body-fixed twist of a frame: .dq .dnu, each (..., 6, nv) (paper 002, Sec. III-B)."""
+        """d/d(q, nu) of the body-fixed twist of a frame: .dq .dnu, each (..., 6, nv) (paper 002, Sec. III-D)."""
         return self._run("frame_velocity_derivatives", (q, nu), out, frame=frame)  # type: ignore[return-value]
 
     def frame_acceleration_derivatives(
         self, q: ArrayLike, nu: ArrayLike, dnu: ArrayLike, frame: str, *, out: Any = None
     ) -> FrameAccelerationDerivatives:
-        """d/d(q, nu, dnu) of the rate of that twist: .dq .dnu .ddnu, each (..., 6, nv) (paper 002, Sec. III-B)."""
+        """d/d(q, nu, dnu) of the rate of that twist: .dq .dnu .ddnu, each (..., 6, nv) (paper 002, Sec. III-D)."""
         return self._run("frame_acceleration_derivatives", (q, nu, dnu), out, frame=frame)  # type: ignore[return-value]
 
     @property

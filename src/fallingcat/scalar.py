@@ -29,8 +29,8 @@ class Functions:
     atan2: Callable[[Scalar, Scalar], Scalar]
     where_less: Callable[[Scalar, Scalar, Scalar, Scalar], Scalar]
     """(x, y, a, b) -> a if x < y else b."""
-    matmul: Callable[[Matrix, Matrix, bool], list[list[Scalar]]] | None = None
-    """(A, B, negate) -> A B or -A B, where a kind of scalar can do better than entry by entry."""
+    matmul: Callable[[Matrix, Matrix, bool, bool], list[list[Scalar]]] | None = None
+    """(A, B, negate, symmetric) -> A B or -A B, where a kind of scalar can do better than entry by entry."""
 
 
 def _real(x: Scalar) -> float:
@@ -113,13 +113,17 @@ def where_less(x: Scalar, y: Scalar, a: Scalar, b: Scalar) -> Scalar:
     return _functions(x, y, a, b).where_less(x, y, a, b)
 
 
-def matmul(A: Matrix, B: Matrix, negate: bool = False) -> list[list[Scalar]]:
-    """A B, or -A B. Traced, it becomes a loop in the compiled code instead of being written out."""
+def matmul(A: Matrix, B: Matrix, negate: bool = False, symmetric: bool = False) -> list[list[Scalar]]:
+    """A B, or -A B, computing half of it if it is known to be symmetric.
+
+    Traced, it becomes a loop in the compiled code instead of being written out.
+    """
     for row in (*A, *B):
         for x in row:
             special = _KINDS.get(type(x))
             if special is not None and special.matmul is not None:
-                return special.matmul(A, B, negate)
+                return special.matmul(A, B, negate, symmetric)
     sign = -1.0 if negate else 1.0
     columns = list(zip(*B, strict=True))
-    return [[sign * sum((a * b for a, b in zip(row, column, strict=True)), 0.0) for column in columns] for row in A]
+    full = [[sign * sum((a * b for a, b in zip(row, column, strict=True)), 0.0) for column in columns] for row in A]
+    return [[full[min(i, j)][max(i, j)] for j in range(len(full))] for i in range(len(full))] if symmetric else full

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 import pytest
+from test_pinocchio import PAIRS, Peer, peer, states, symmetric, urdf
 
 import fallingcat as fc
-from test_pinocchio import PAIRS, Peer, peer, states, symmetric, urdf
 from trees import Array, relative_error
 
 TOLERANCE = 1e-9
-# Pinocchio's forward dynamics of a rotor (iris) that weighs next to nothing is compared too: errors are relative.
 
 
 @pytest.fixture(params=PAIRS, ids=lambda p: f"{p[0]}-{'floating' if p[1] else 'fixed'}")
@@ -125,7 +124,7 @@ def test_regressor(pair: Peer) -> None:
         assert np.abs(torque - expected).max() < TOLERANCE * scale
 
 
-@pytest.mark.parametrize(("name", "floating"), [("panda", False), ("hyq", True), ("g1", True)])
+@pytest.mark.parametrize(("name", "floating"), [("panda", False), ("ur5", True), ("hyq", True)])
 def test_compiled(name: str, floating: bool) -> None:
     """What users run: one call for one state, one for a batch, against Pinocchio state by state."""
     pair = peer(name, floating)

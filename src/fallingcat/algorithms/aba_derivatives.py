@@ -1,4 +1,4 @@
-"""Derivatives of forward dynamics (paper 002, eq. 11-14, with errata 2.2).
+"""Derivatives of forward dynamics (paper 002, eq. 17 and 24, with errata 2.2).
 
     dFD/dq = -M^-1 dID/dq,   dFD/dnu = -M^-1 dID/dnu,   dFD/dtau = M^-1,
 
@@ -144,16 +144,24 @@ def minus_inverse_times(model: Model, Minv: Block, W: Blocks, right: Sequence[Bl
                 _set_column(results[b], j, known[b][j])
             else:
                 columns[b, j] = [row[j] for row in B]
+    base = len(model.dofs(0)) if model.bodies else 0
     for own, members in _branches(model):
         keys = [(b, j) for b, j in columns if j in members]
         if not keys:
             continue
-        product = scalar.matmul([[Minv[i][k] for k in own] for i in own], [[columns[key][k] for key in keys] for k in own], True)
-        rows = dict(zip(own, product, strict=True))
-        others = [i for i in range(model.nv) if i not in rows]
+        B = [[columns[key][k] for key in keys] for k in own]
+
+        def times(entries: Sequence[int], B: Block = B, own: Sequence[int] = own) -> Block:
+            return scalar.matmul([[Minv[i][k] for k in own] for i in entries], B, negate=True)
+
+        others = [i for i in range(model.nv) if i not in own]
         if others:
-            through_base = scalar.matmul(_rows_of(model, W, others), product[: len(model.dofs(0))])
-            rows |= dict(zip(others, through_base, strict=True))
+            top = times(own[:base])
+            rows = dict(
+                zip([*own, *others], [*top, *times(own[base:]), *scalar.matmul(_rows_of(model, W, others), top)], strict=True)
+            )
+        else:
+            rows = dict(zip(own, times(own), strict=True))
         for position, (b, j) in enumerate(keys):
             _set_column(results[b], j, [rows[i][position] for i in range(model.nv)])
     return results

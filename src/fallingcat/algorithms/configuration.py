@@ -11,7 +11,7 @@ from fallingcat.scalar import Scalar
 from fallingcat.spatial import se3
 from fallingcat.spatial.rotation import MatrixRotation
 from fallingcat.spatial.transform import Transform
-from fallingcat.spatial.vec3 import skew
+from fallingcat.spatial.vec3 import Mat, Vec, skew
 
 Block = list[list[Scalar]]
 
@@ -88,7 +88,7 @@ def _per_joint(model: Model, x: Vector, of_twist: Callable[..., Block]) -> Block
     return total
 
 
-def _adjoint(R: se3.Mat, p: se3.Vec) -> Block:
+def _adjoint(R: Mat, p: Vec) -> Block:
     """Ad of the pose (R, p), on twists (linear; angular)."""
     X = Transform(MatrixRotation(R), (0.0, 0.0, 0.0), "a", "b").matrix()
     pR = [[sum((a * b for a, b in zip(row, column, strict=True)), 0.0) for column in zip(*R, strict=True)] for row in skew(p)]

@@ -62,6 +62,11 @@ def transpose(A: Matrix) -> list[list[Scalar]]:
     return [list(column) for column in zip(*A, strict=True)]
 
 
+def mirrored(A: Matrix) -> list[list[Scalar]]:
+    """The matrix whose lower half repeats the upper one: symmetric to the last bit."""
+    return [[A[min(i, j)][max(i, j)] for j in range(len(A))] for i in range(len(A))]
+
+
 def multiply(A: Matrix, B: Matrix) -> list[list[Scalar]]:
     """A B, entry by entry: for blocks as small as a joint."""
     columns = transpose(B)

@@ -1,7 +1,7 @@
 """Derivatives of the twist and the spatial acceleration of a frame, in the frame's own coordinates.
 
 Moving joint j along S carries the frame along, so only what is left of (1), (2), (4) of `rnea_derivatives` counts:
-    d v_f / dq = X_f Pd,    d v_f / dnu = X_f S                                            (paper 002, Sec. III-B)
+    d v_f / dq = X_f Pd,    d v_f / dnu = X_f S                                            (paper 002, Sec. III-D)
     d a_f / dq = X_f (Pdd + Pd x v),   d a_f / dnu = X_f (Pd + Sd + S x v),   d a_f / ddnu = X_f S
 """
 

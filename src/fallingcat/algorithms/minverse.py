@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fallingcat import scalar
 from fallingcat.algorithms.common_frame import CommonFrame, common_frame
 from fallingcat.algorithms.crba import mass_matrix
-from fallingcat.algorithms.dense import inverse_symmetric, multiply, subtract, transpose
+from fallingcat.algorithms.dense import inverse_symmetric, mirrored, multiply, subtract, transpose
 from fallingcat.algorithms.kinematics import PerBody, Vector
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
@@ -87,7 +87,7 @@ def inverse_mass_matrix_in(c: CommonFrame, bodies: Articulated, W: Blocks) -> Bl
             for j in carried[position:]:
                 inverse[i, j] = _plus(inverse[i, j], multiply(WD, transpose(W[j, m])))  # (3)
     for i, j in list(inverse):
-        inverse[j, i] = transpose(inverse[i, j])
+        inverse[j, i] = transpose(inverse[i, j]) if i != j else mirrored(inverse[i, i])
     return model.gather_blocks(inverse)
 
 
@@ -114,7 +114,7 @@ def _through_root(model: Model, root: int, W: Blocks, Dinv: Block) -> Blocks:
     """All blocks (i, j), i <= j, of W D^-1 W^T that pass through one root joint, as one dense product."""
     carried = [i for i in range(root, len(model.bodies)) if (i, root) in W]
     rows = [row for i in carried for row in W[i, root]]
-    product = scalar.matmul(rows, transpose(multiply(rows, Dinv)))
+    product = scalar.matmul(rows, transpose(multiply(rows, Dinv)), symmetric=True)
     start: PerBody[int] = {}
     total = 0
     for i in carried:
@@ -124,9 +124,7 @@ def _through_root(model: Model, root: int, W: Blocks, Dinv: Block) -> Blocks:
     for position, i in enumerate(carried):
         for j in carried[position:]:
             m, n = model.bodies[i].joint.nv, model.bodies[j].joint.nv
-            block = [[product[start[i] + r][start[j] + s] for s in range(n)] for r in range(m)]
-            # On the diagonal the lower half repeats the upper one, so that the result is symmetric to the last bit.
-            blocks[i, j] = [[block[min(r, s)][max(r, s)] for s in range(n)] for r in range(m)] if i == j else block
+            blocks[i, j] = [[product[start[i] + r][start[j] + s] for s in range(n)] for r in range(m)]
     return blocks
 
 

@@ -1,7 +1,7 @@
 """How the axes of a joint change with its own coordinates, for joints where they do.
 
 For most joints S is constant in the body and there is nothing to do. For the others (universal, joints seen from
-their other side, a base twist that is not body-fixed) the derivatives of S and of c = ring nu come from running the
+their other side) the derivatives of S and of c = ring nu come from running the
 joint on first-order numbers, so that a new joint type needs no derivative of its own.
 """
 

@@ -28,7 +28,7 @@ NO_FORCES: Mapping[int, Force] = {}
 
 
 def inverse_dynamics(model: Model, q: Vector, nu: Vector, dnu: Vector, f_ext: Mapping[int, Force] = NO_FORCES) -> list[Scalar]:
-    """tau with  M(q) dnu + h(q, nu) = tau + sum J^T f_ext  (paper 002, eq. 1)."""
+    """tau with  M(q) dnu + h(q, nu) = tau + sum J^T f_ext  (paper 002, eq. 9)."""
     X, S = joint_kinematics(model, q)
     v, vJ = velocities(model, X, S, nu)
     c = velocity_products(model, q, nu, v, vJ)

@@ -24,6 +24,7 @@ from fallingcat.algorithms.common_frame import (
     velocities,
     velocity_products,
 )
+from fallingcat.algorithms.dense import mirrored
 from fallingcat.algorithms.joint_dynamics import add_armature, add_passive_derivatives
 from fallingcat.algorithms.kinematics import PerBody, Vector
 from fallingcat.algorithms.moving_axes import AxisDerivatives, axis_derivatives
@@ -141,6 +142,8 @@ def _fill(
         dq[i, j] = [[y.Pd @ BS + y.Pdd @ IS for y in columns[j]] for IS, BS in pairs]
         dv[i, j] = [[y.S @ BS + y.PdSd @ IS for y in columns[j]] for IS, BS in pairs]
         M[i, j] = [[y.S @ IS for y in columns[j]] for IS in rows_I]
+        if j == i:
+            M[i, i] = mirrored(M[i, i])
         if j != i:
             dq[j, i] = [[y.S @ f for f in force_q] for y in columns[j]]
             dv[j, i] = [[y.S @ f for f in force_v] for y in columns[j]]

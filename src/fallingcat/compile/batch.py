@@ -16,6 +16,7 @@ from itertools import chain
 from fallingcat.compile.lanes import Lanes, declarations
 from fallingcat.compile.mathlib import sincos
 from fallingcat.compile.pieces import PieceWriter, Storage, write_piece, write_pieces
+from fallingcat.compile.products import Tile, TileWriter
 from fallingcat.compile.schedule import Schedule
 from fallingcat.trace.program import Program
 
@@ -47,7 +48,7 @@ def layout(program: Program, plan: Schedule, lanes: Lanes) -> Layout:
 
 def batch_text(program: Program, plan: Schedule, lanes: Lanes) -> str:
     """The module text with `fc_batch`."""
-    storage = Storage(PARAMETERS, ARGUMENTS, lambda writer, k: writer.load("%in", k), lambda writer, k, name: None)
+    storage = Storage(PARAMETERS, ARGUMENTS, lambda writer, k: writer.load("%in", k), lambda writer, k, name: None, _store_direct)
     functions = [declarations(lanes), sincos(lanes)]
     steps: list[str] = []
     if plan.angles:
@@ -56,7 +57,7 @@ def batch_text(program: Program, plan: Schedule, lanes: Lanes) -> str:
     for name, text in chain.from_iterable(write_pieces(program, plan, lanes, lanes, storage)):
         functions.append(text)
         steps.append(name)
-    groups = [(j, start) for j, flat in enumerate(program.results) for start in group_starts(len(flat), lanes.width)]
+    groups = _groups(program, plan, lanes.width)
     for first in range(0, len(groups), GROUPS):
         writer = PieceWriter(program, plan, lanes, storage)
         for group in groups[first : first + GROUPS]:
@@ -68,6 +69,26 @@ def batch_text(program: Program, plan: Schedule, lanes: Lanes) -> str:
     functions.append(_enter(program, lanes, place))
     functions.append(_driver(lanes, place, steps))
     return "\n".join(functions)
+
+
+def _groups(program: Program, plan: Schedule, width: int) -> list[tuple[int, int, int]]:
+    """(output, first entry, entries) of the groups of neighbouring results to be stored at the end.
+
+    Results that products have written already are left out, at the price of shorter groups beside them.
+    """
+    groups = []
+    for j, flat in enumerate(program.results):
+        start = 0
+        while start < len(flat):
+            if flat[start] in plan.written:
+                start += 1
+                continue
+            stop = start
+            while stop < len(flat) and flat[stop] not in plan.written:
+                stop += 1
+            groups += [(j, start + at, min(width, stop - start)) for at in group_starts(stop - start, width)]
+            start = stop
+    return groups
 
 
 def group_starts(size: int, width: int) -> list[int]:
@@ -92,7 +113,7 @@ def _rows(lanes: Lanes) -> list[str]:
     return [f"%row{lane}" for lane in range(lanes.width)]
 
 
-def _transpose(writer: _Lines | PieceWriter, rows: list[str], lanes: Lanes) -> list[str]:
+def _transpose(writer: _Lines | PieceWriter | TileWriter, rows: list[str], lanes: Lanes) -> list[str]:
     """A square of vectors transposed in registers, by exchanging halves, quarters, ..."""
     T, W = lanes.type, lanes.width
     rows = list(rows)
@@ -156,11 +177,11 @@ def _load_rows(j: int, size: int, lanes: Lanes) -> str:
     return w.function(f"fc_load{j}", parameters)
 
 
-def _store_group(w: PieceWriter, j: int, start: int) -> None:
+def _store_group(w: PieceWriter, j: int, start: int, count: int) -> None:
     """Transpose a group of results back into rows and store them."""
     program, lanes = w.program, w.lanes
     T, W = lanes.type, lanes.width
-    values = program.results[j][start : start + W]
+    values = program.results[j][start : start + count]
     rows = []
     for lane in range(W):
         where = w.emit(f"getelementptr ptr, ptr %rows, i64 {j * W + lane}")
@@ -180,6 +201,27 @@ def _store_group(w: PieceWriter, j: int, start: int) -> None:
     for row, column in zip(rows, columns, strict=True):
         where = w.emit(f"getelementptr double, ptr {row}, i64 {start}")
         w.do(f"store {T} {column}, ptr {where}, align 8")
+
+
+def _store_direct(w: TileWriter, tile: Tile, sums: dict[tuple[int, int], str]) -> None:
+    """A tile of a product, transposed in registers, into the rows of its states."""
+    lanes = w.site.slot
+    T, W = lanes.type, lanes.width
+    for r in range(tile.rows):
+        place = w.place_of_row(r)
+        vectors = [sums[r, c] for c in range(tile.columns)]
+        columns = _transpose(w, vectors, lanes) if tile.columns == W else []
+        for lane in range(W):
+            where = w.emit(f"getelementptr ptr, ptr %rows, i64 {tile.output * W + lane}")
+            row = w.emit(f"load ptr, ptr {where}, align 8")
+            target = w.emit(f"getelementptr double, ptr {row}, i64 {place}")
+            if columns:
+                w.do(f"store {T} {columns[lane]}, ptr {target}, align 8")
+                continue
+            for c, vector in enumerate(vectors):
+                x = w.emit(f"extractelement {T} {vector}, i32 {lane}")
+                where = w.emit(f"getelementptr double, ptr {target}, i64 {c}")
+                w.do(f"store double {x}, ptr {where}, align 8")
 
 
 def _broadcast_lanes(w: PieceWriter, value: str, lanes: Lanes, constant: bool) -> list[str]:

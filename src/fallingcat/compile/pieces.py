@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fallingcat.compile.lanes import Lanes
-from fallingcat.compile.products import product_text
+from fallingcat.compile.products import Site, Store, product_text
 from fallingcat.compile.schedule import Schedule
 from fallingcat.trace.blocks import Product
 from fallingcat.trace.program import Program
@@ -27,6 +27,8 @@ class Storage:
     load_input: Callable[[PieceWriter, int], str]
     store_result: Callable[[PieceWriter, int, str], None]
     """Called for every computed value; writes it to where results go, if it is one."""
+    store_direct: Store
+    """Writes a tile of a product that consists of results."""
 
 
 RELOAD_AFTER = 60
@@ -113,9 +115,17 @@ def write_pieces(program: Program, plan: Schedule, lanes: Lanes, vector: Lanes, 
         assert isinstance(op, Product)
         for value, slot in plan.fills[values]:
             writer.store(writer.value(value), "%ws", slot)
-        text = product_text(
-            name, storage.parameters, op, plan.blocks[left], plan.blocks[right], plan.blocks[values], lanes, vector
+        site = Site(
+            storage.parameters,
+            plan.blocks[left],
+            plan.blocks[right],
+            plan.blocks.get(values, 0),
+            lanes,
+            vector,
+            plan.direct.get(values),
+            storage.store_direct,
         )
+        text = product_text(name, op, site)
         fill = [(f"fc_fill{k}", writer.function(f"fc_fill{k}"))] if plan.fills[values] else []
         pieces.append([*fill, (name, text)])
     return pieces

@@ -18,6 +18,16 @@ PIECE = 400
 
 
 @dataclass(frozen=True)
+class Direct:
+    """A product whose entries are results and nothing else: it is written straight to where they belong."""
+
+    rows: tuple[int, ...]
+    """Where each row starts, relative to the first."""
+    runs: tuple[tuple[int, int, int, int], ...]
+    """(first column, columns, output, place of the first entry) of columns that are neighbours in an output."""
+
+
+@dataclass(frozen=True)
 class Schedule:
     """Pieces in order, and where values live between them."""
 
@@ -32,6 +42,10 @@ class Schedule:
     """Further slots that a value is written to, because it is an entry of several blocks."""
     blocks: dict[int, int] = field(default_factory=dict)
     """The first slot of every block."""
+    direct: dict[int, Direct] = field(default_factory=dict)
+    """The products that are written straight to the outputs."""
+    written: frozenset[int] = frozenset()
+    """The results that such products write."""
     fills: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     """Per product, (value, slot) of entries to be copied first: inputs, constants, entries of other blocks."""
 
@@ -50,9 +64,11 @@ def schedule(program: Program, keep_results: bool, piece: int = PIECE) -> Schedu
     if keep_results:
         for flat in program.results:
             last.update((value, len(pieces)) for value in flat if value >= first)
-    slots, copies, blocks, fills, count = _place_blocks(program)
+    direct = _direct_products(program)
+    slots, copies, blocks, fills, count = _place_blocks(program, direct)
+    written = frozenset(value for value in _entries(program, direct))
     count = _assign_slots(prologue, pieces, last, slots, count)
-    return Schedule(tuple(sorted(early)), tuple(pieces), slots, count, copies, blocks, fills)
+    return Schedule(tuple(sorted(early)), tuple(pieces), slots, count, copies, blocks, direct, written, fills)
 
 
 def _cut(program: Program, early: set[int], piece: int) -> list[tuple[int, ...] | int]:
@@ -89,8 +105,59 @@ def _last_readers(program: Program, where: dict[int, int]) -> dict[int, int]:
     return last
 
 
+def _entries(program: Program, of: dict[int, Direct]) -> list[int]:
+    """The values that are entries of some products."""
+    ops = enumerate(program.instructions)
+    return [program.first + k for k, (op, args) in ops if isinstance(op, Entry) and args[0] in of]
+
+
+def _direct_products(program: Program) -> dict[int, Direct]:
+    """Products whose entries are each one result, in rows and columns that fit an output, and are used nowhere else."""
+    entries: dict[int, dict[int, int]] = {}
+    used: set[int] = set()
+    for k, (op, args) in enumerate(program.instructions):
+        if isinstance(op, Entry):
+            entries.setdefault(args[0], {})[op.index] = program.first + k
+        else:
+            used.update(args)
+    places: dict[int, list[tuple[int, int]]] = {}
+    for j, flat in enumerate(program.results):
+        for position, value in enumerate(flat):
+            places.setdefault(value, []).append((j, position))
+    direct: dict[int, Direct] = {}
+    for block, found in entries.items():
+        op = program.instructions[block - program.first][0]
+        assert isinstance(op, Product)
+        size = op.rows * op.columns
+        simple = len(found) == size and all(v not in used and len(places.get(v, ())) == 1 for v in found.values())
+        fit = _fit([places[found[i]][0] for i in range(size)], op.rows, op.columns) if simple else None
+        if fit is not None:
+            direct[block] = fit
+    return direct
+
+
+def _fit(places: list[tuple[int, int]], rows: int, columns: int) -> Direct | None:
+    """The layout of a block among the outputs, if all rows have the same columns."""
+    first = places[:columns]
+    offsets = []
+    for i in range(rows):
+        row = places[i * columns : (i + 1) * columns]
+        shifts = {(a[0] == b[0], b[1] - a[1]) for a, b in zip(first, row, strict=True)}
+        if len(shifts) != 1 or not next(iter(shifts))[0]:
+            return None
+        offsets.append(next(iter(shifts))[1])
+    runs: list[tuple[int, int, int, int]] = []
+    for c, (output, position) in enumerate(first):
+        if runs and runs[-1][2] == output and runs[-1][3] + runs[-1][1] == position:
+            start, length, _, at = runs[-1]
+            runs[-1] = (start, length + 1, output, at)
+        else:
+            runs.append((c, 1, output, position))
+    return Direct(tuple(offsets), tuple(runs))
+
+
 def _place_blocks(
-    program: Program,
+    program: Program, direct: dict[int, Direct]
 ) -> tuple[dict[int, int], dict[int, list[int]], dict[int, int], dict[int, list[tuple[int, int]]], int]:
     """Slots of blocks and their entries: (slots, copies, blocks, fills, count)."""
     slots: dict[int, int] = {}
@@ -113,10 +180,11 @@ def _place_blocks(
                     slots[a] = count + position
             count += op.rows * op.columns
         elif isinstance(op, Product):
-            blocks[value] = count
-            count += op.rows * op.columns
+            if value not in direct:
+                blocks[value] = count
+                count += op.rows * op.columns
             fills[value] = [fill for a in args for fill in pending.pop(a, ())]
-        elif isinstance(op, Entry):
+        elif isinstance(op, Entry) and args[0] not in direct:
             entries.add(value)
             slots[value] = blocks[args[0]] + op.index
     return slots, copies, blocks, fills, count

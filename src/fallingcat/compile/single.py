@@ -13,6 +13,7 @@ from itertools import chain
 from fallingcat.compile.lanes import Lanes, declarations
 from fallingcat.compile.mathlib import sincos
 from fallingcat.compile.pieces import PieceWriter, Storage, write_pieces
+from fallingcat.compile.products import Tile, TileWriter
 from fallingcat.compile.schedule import Schedule
 from fallingcat.trace.blocks import Entry
 from fallingcat.trace.program import Program
@@ -56,7 +57,17 @@ def _storage(program: Program) -> Storage:
         for j, position in where.get(k, ()):
             writer.store(name, f"%out{j}", position)
 
-    return Storage(parameters, arguments, _load_input, store_result)
+    return Storage(parameters, arguments, _load_input, store_result, _store_direct)
+
+
+def _store_direct(writer: TileWriter, tile: Tile, sums: dict[tuple[int, int], str]) -> None:
+    """Rows of a product into an output; a vector holds neighbouring columns."""
+    for r in range(tile.rows):
+        place = writer.place_of_row(r)
+        row = writer.emit(f"getelementptr double, ptr %out{tile.output}, i64 {place}")
+        for c in range(tile.columns):
+            where = writer.emit(f"getelementptr double, ptr {row}, i64 {c * tile.vector.width}")
+            writer.do(f"store {tile.vector.type} {sums[r, c]}, ptr {where}, align 8")
 
 
 def _load_input(writer: PieceWriter, k: int) -> str:
@@ -93,6 +104,7 @@ def _fixed_results(program: Program, plan: Schedule, storage: Storage) -> str:
     """Results that no piece has written: constants, inputs, and entries of blocks."""
     writer = PieceWriter(program, plan, ONE, storage)
     entries = {program.first + k for k, (op, _) in enumerate(program.instructions) if isinstance(op, Entry)}
+    entries -= plan.written
     for k in sorted({value for flat in program.results for value in flat if value < program.first or value in entries}):
         storage.store_result(writer, k, writer.value(k))
     return writer.function("fc_fixed")

@@ -218,7 +218,7 @@ def _figure_3(rest: dict[str, Rest], moving: dict[str, Any], path: Path) -> Path
     import matplotlib as mpl
     from matplotlib.colors import LogNorm
 
-    with figures.drawing(path, 3, 13.0, 4.6, widths=(1.2, 1.1, 1.1)) as (figure, axes):
+    with figures.drawing(path, 3, 13.0, 4.6, widths=(1.15, 1.1, 1.25)) as (figure, axes):
         matrix = np.abs(rest["humanoid"].matrix)
         colors = mpl.colormaps["viridis_r"].with_extremes(under="#eceef0")
         shown = np.where(matrix > 0.0, matrix, np.nan)
@@ -249,7 +249,7 @@ def _figure_3(rest: dict[str, Rest], moving: dict[str, Any], path: Path) -> Path
         axes[2].set_ylabel("error / largest entry")
         for ax in axes[1:]:
             ax.set_xlabel("step h")
-            ax.legend(fontsize=8, ncols=2, loc="upper left")
+            ax.legend(fontsize=7.5, columnspacing=1.0, ncols=2, loc="upper left")
     return path
 
 

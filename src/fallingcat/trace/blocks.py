@@ -37,12 +37,18 @@ class Pack:
 
 @dataclass(frozen=True)
 class Product:
-    """A[:, inner] B, or minus that: A has `width` columns of which `inner` are used."""
+    """A[rows, inner] B[:, columns], or minus that, for a range of rows of A and a range of columns of B."""
 
     rows: int
-    width: int
-    inner: tuple[int, ...]
     columns: int
+    inner: tuple[int, ...]
+    """The columns of A that are used; as many as B has rows."""
+    left_width: int
+    """Columns of A."""
+    right_width: int
+    """Columns of B."""
+    first_row: int = 0
+    first_column: int = 0
     negate: bool = False
     is_block = True
     takes_blocks = (True, True)
@@ -50,7 +56,8 @@ class Product:
     @property
     def name(self) -> str:
         sign = "-" if self.negate else ""
-        return f"{sign}product {self.rows}x{len(self.inner)}x{self.columns} over columns {list(self.inner)}"
+        where = f" from ({self.first_row}, {self.first_column})" if self.first_row or self.first_column else ""
+        return f"{sign}product {self.rows}x{len(self.inner)}x{self.columns}{where} over columns {list(self.inner)}"
 
     @property
     def flops(self) -> int:
@@ -58,11 +65,11 @@ class Product:
 
     def evaluate(self, A: Sequence[float], B: Sequence[float]) -> list[float]:
         result = []
-        for i in range(self.rows):
-            for j in range(self.columns):
+        for i in range(self.first_row, self.first_row + self.rows):
+            for j in range(self.first_column, self.first_column + self.columns):
                 total = 0.0
                 for k, inner in enumerate(self.inner):
-                    a, b = A[i * self.width + inner], B[k * self.columns + j]
+                    a, b = A[i * self.left_width + inner], B[k * self.right_width + j]
                     a = -a if self.negate else a
                     total = a * b if k == 0 else fused(a, b, total)
                 result.append(total)
@@ -98,35 +105,49 @@ def _written_out(graph: Any, pairs: list[tuple[int, int]], negate: bool) -> int:
     return int(graph.apply("neg", total) if negate else total)
 
 
+BAND = 8
+"""Rows of a band of a symmetric product."""
+
+Ids = Sequence[Sequence[int]]
 BlockOp = Pack | Product | Entry
 
 
-def product(graph: Any, A: Sequence[Sequence[int]], B: Sequence[Sequence[int]], negate: bool) -> list[list[int]]:
+def product(graph: Any, A: Ids, B: Ids, negate: bool, symmetric: bool) -> list[list[int]]:
     """The node ids of A B (or minus that).
 
-    Columns of B with the same zeros share one product over the rows where they are not zero.
+    Columns of B with the same zeros share one product over the rows where they are not zero. Of a product that is
+    known to be symmetric only the upper triangle is computed, in bands of rows.
     """
     constants = graph.constants
-    zero = graph.constant(0.0)
     rows, width, columns = len(A), len(A[0]), len(B[0])
-    result = [[zero] * columns for _ in range(rows)]
+    result = [[graph.constant(0.0)] * columns for _ in range(rows)]
     groups: dict[tuple[int, ...], list[int]] = {}
     for j in range(columns):
-        inner = tuple(k for k in range(width) if constants[B[k][j]] != 0.0)
+        inner = tuple(k for k in range(width) if symmetric or constants[B[k][j]] != 0.0)
         if inner:
             groups.setdefault(inner, []).append(j)
-    left = None
     for inner, members in groups.items():
         if len(inner) < MIN_INNER or rows * len(members) < MIN_ENTRIES:
             for i in range(rows):
                 for j in members:
                     result[i][j] = _written_out(graph, [(A[i][k], B[k][j]) for k in inner], negate)
             continue
-        if left is None:
-            left = graph.raw(Pack(rows, width), *(a for row in A for a in row))
+        left = graph.raw(Pack(rows, width), *(a for row in A for a in row))
         right = graph.raw(Pack(len(inner), len(members)), *(B[k][j] for k in inner for j in members))
-        block = graph.raw(Product(rows, width, inner, len(members), negate), left, right)
+        for first, count in _bands(rows) if symmetric else [(0, rows)]:
+            start = first if symmetric else 0
+            op = Product(count, len(members) - start, inner, width, len(members), first, start, negate)
+            block = graph.raw(op, left, right)
+            for i in range(count):
+                for position, j in enumerate(members[start:]):
+                    result[first + i][j] = graph.raw(Entry(i * op.columns + position), block)
+    if symmetric:
         for i in range(rows):
-            for position, j in enumerate(members):
-                result[i][j] = graph.raw(Entry(i * len(members) + position), block)
+            for j in range(i):
+                result[i][j] = result[j][i]
     return result
+
+
+def _bands(rows: int) -> list[tuple[int, int]]:
+    """(first, count) of bands of rows."""
+    return [(first, min(BAND, rows - first)) for first in range(0, rows, BAND)]

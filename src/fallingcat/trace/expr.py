@@ -135,13 +135,13 @@ def _combine(op: str, *args: Any) -> Any:
     return wrap(graph, graph.apply(op, *ids))
 
 
-def _matmul(A: scalar.Matrix, B: scalar.Matrix, negate: bool) -> list[list[Any]]:
+def _matmul(A: scalar.Matrix, B: scalar.Matrix, negate: bool, symmetric: bool) -> list[list[Any]]:
     graph = next(x.graph for matrix in (A, B) for row in matrix for x in row if type(x) is Expr)
 
     def ids(matrix: scalar.Matrix) -> list[list[int]]:
         return [[x.index if type(x) is Expr else graph.constant(x) for x in row] for row in matrix]
 
-    return [[wrap(graph, i) for i in row] for row in product(graph, ids(A), ids(B), negate)]
+    return [[wrap(graph, i) for i in row] for row in product(graph, ids(A), ids(B), negate, symmetric)]
 
 
 scalar.register(

@@ -1,0 +1,291 @@
+"""Steps of a robot in time, and their exact derivatives, on the group of states (paper 000, eq. 17).
+
+A state x = (q, nu) moves by x + w: q along its group with the first half of w, nu by adding the second half. Its rate is
+k(x) = (nu, FD(q, nu, tau)); torques and wrenches stay as they are during a step. Both methods below are written once and
+run with or without derivatives: z = (z_H, z_s, z_v, z_r) before the step and the joint torques u to z after it, by
+
+    d(x + w) = Ad(exp(-w)) dx + J_r(w) dw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fallingcat.arguments import check_out, prepare
+from fallingcat.control.expm import expm
+from fallingcat.errors import InputError
+from fallingcat.functions import quaternions
+from fallingcat.task import Input, Output, Task
+
+if TYPE_CHECKING:
+    from fallingcat.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+class Step(NamedTuple):
+    """A state."""
+
+    q: Array
+    """(..., nq)"""
+    nu: Array
+    """(..., nv)"""
+
+
+class Discretization(NamedTuple):
+    """z after a step = A z + B u, for perturbations z of the state and u of the joint torques."""
+
+    A: Array
+    """(..., 2nv, 2nv)"""
+    B: Array
+    """(..., 2nv, n): joint torques only."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What users call
+
+
+def step(
+    robot: Robot, q: ArrayLike, nu: ArrayLike, tau: ArrayLike, dt: ArrayLike, method: str = "euler",
+    wrenches: Mapping[str, ArrayLike] | None = None, out: Any = None,
+) -> Step:  # fmt: skip
+    """The state after the time dt under constant torques; see `Robot.step`."""
+    scheme = _scheme(method, SCHEMES)
+    task, values = _task(robot, "step", (q, nu, tau), wrenches, Step)
+    results, motion = _prepared(robot, task, values, tuple(wrenches or ()), dt, out, derivatives=False)
+    last = scheme(motion, motion.start(), motion.dt)
+    return Step(*_copied(results, (last.q, last.nu)))
+
+
+def discretize(
+    robot: Robot, q: ArrayLike, nu: ArrayLike, tau: ArrayLike, dt: ArrayLike, method: str = "zoh",
+    wrenches: Mapping[str, ArrayLike] | None = None, out: Any = None,
+) -> Discretization:  # fmt: skip
+    """The linear map of perturbations over the time dt; see `Robot.discretize`."""
+    scheme = _scheme(method, {"zoh": None} | SCHEMES)
+    task, values = _task(robot, "discretize", (q, nu, tau), wrenches, Discretization)
+    results, motion = _prepared(robot, task, values, tuple(wrenches or ()), dt, out, derivatives=True)
+    if scheme is None:
+        return Discretization(*_copied(results, _flow(robot, motion)))
+    slope = scheme(motion, motion.start(), motion.dt).slope
+    m = 2 * robot.nv
+    return Discretization(*_copied(results, (slope[..., :m], slope[..., m:])))
+
+
+def _flow(robot: Robot, motion: Motion) -> tuple[Array, Array]:
+    """The flow of z' = A z + B u under constant u: the exponential of [[A, B], [0, 0]] dt."""
+    A, B = robot.linearize(motion.q, motion.nu, motion.tau, wrenches=motion.wrenches)
+    m = A.shape[-1]
+    whole = np.zeros((*A.shape[:-2], m + robot.n, m + robot.n))
+    whole[..., :m, :m], whole[..., :m, m:] = A, B
+    E = expm(whole * motion.dt[..., None])
+    return E[..., :m, :m], E[..., :m, m:]
+
+
+def state_plus(robot: Robot, q: ArrayLike, nu: ArrayLike, z: ArrayLike, out: Any = None) -> Step:
+    """The state moved by z; see `Robot.state_plus`."""
+    task, values = _task(robot, "state_plus", (q, nu, z), None, Step)
+    batch = prepare(task, values)
+    results = check_out(task, batch.shape, out)
+    q0, nu0, z0 = (np.asarray(a, dtype=float) for a in batch.arrays)
+    moved = robot.integrate(q0, np.ascontiguousarray(z0[..., : robot.nv]))
+    return Step(*_copied(results, (moved, nu0 + z0[..., robot.nv :])))
+
+
+def state_minus(robot: Robot, q0: ArrayLike, nu0: ArrayLike, q1: ArrayLike, nu1: ArrayLike, out: Any = None) -> Array:
+    """The z from one state to another; see `Robot.state_minus`."""
+    task, values = _task(robot, "state_minus", (q0, nu0, q1, nu1), None, None)
+    batch = prepare(task, values)
+    (z,) = check_out(task, batch.shape, out)
+    a, b, c, d = (np.asarray(x, dtype=float) for x in batch.arrays)
+    z[..., : robot.nv], z[..., robot.nv :] = robot.difference(a, c), d - b
+    return z
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# States and tangents, with derivatives where they are wanted
+
+
+@dataclass(frozen=True)
+class Tangent:
+    """A vector of 2nv entries, and its derivative by (z, u) at the start of the step, (..., 2nv, 2nv + n); empty if unwanted."""
+
+    value: Array
+    slope: Array
+
+    def __add__(self, other: Tangent) -> Tangent:
+        return Tangent(self.value + other.value, self.slope + other.slope)
+
+    def times(self, factor: Array) -> Tangent:
+        """Multiplied by numbers of shape (..., 1)."""
+        return Tangent(factor * self.value, factor[..., None] * self.slope)
+
+
+@dataclass(frozen=True)
+class State:
+    """A state, and its left-trivialized derivative by (z, u) at the start of the step."""
+
+    q: Array
+    nu: Array
+    slope: Array
+
+
+@dataclass(frozen=True)
+class Motion:
+    """What moves the state: the robot under its torques and wrenches."""
+
+    robot: Robot
+    q: Array
+    nu: Array
+    tau: Array
+    wrenches: Mapping[str, Array] | None
+    dt: Array
+    """(..., 1)"""
+    derivatives: bool
+
+    def start(self) -> State:
+        nv, n = self.robot.nv, self.robot.n
+        return State(self.q, self.nu, np.eye(2 * nv, 2 * nv + n) if self.derivatives else np.zeros((0, 0)))
+
+    def rate(self, x: State) -> Tangent:
+        """k = (nu, FD) at a state."""
+        robot, nv, n = self.robot, self.robot.nv, self.robot.n
+        a = robot.forward_dynamics(x.q, x.nu, self.tau, self.wrenches)
+        value = np.concatenate([np.broadcast_to(x.nu, a.shape), a], axis=-1)
+        if not self.derivatives:
+            return Tangent(value, x.slope)
+        FD = robot.forward_dynamics_derivatives(x.q, x.nu, self.tau, self.wrenches)
+        rows = FD.dq @ x.slope[..., :nv, :] + FD.dnu @ x.slope[..., nv:, :]
+        rows[..., 2 * nv :] += FD.dtau[..., nv - n :]
+        return Tangent(value, np.concatenate([np.broadcast_to(x.slope[..., nv:, :], rows.shape), rows], axis=-2))
+
+    def plus(self, x: State, w: Tangent) -> State:
+        """The state moved along w."""
+        robot, nv = self.robot, self.robot.nv
+        dx = np.ascontiguousarray(w.value[..., :nv])
+        q, nu = robot.integrate(x.q, dx), x.nu + w.value[..., nv:]
+        if not self.derivatives:
+            return State(q, nu, x.slope)
+        D = robot.integrate_derivatives(dx)
+        upper = D.dq @ x.slope[..., :nv, :] + D.ddx @ w.slope[..., :nv, :]
+        lower = x.slope[..., nv:, :] + w.slope[..., nv:, :]
+        return State(q, nu, np.concatenate([upper, np.broadcast_to(lower, upper.shape)], axis=-2))
+
+    def half(self, k: Tangent, lower: bool) -> Tangent:
+        """One half of a tangent, zeros in the other: what moves the velocity (lower) or the configuration."""
+        nv = self.robot.nv
+        keep = np.repeat([0.0, 1.0] if lower else [1.0, 0.0], nv)
+        return Tangent(keep * k.value, keep[:, None] * k.slope if self.derivatives else k.slope)
+
+    def velocity(self, x: State) -> Tangent:
+        """(nu, 0) of a state, without its dynamics."""
+        nv = self.robot.nv
+        slope = np.concatenate([x.slope[..., nv:, :], 0.0 * x.slope[..., nv:, :]], axis=-2) if self.derivatives else x.slope
+        return Tangent(np.concatenate([x.nu, np.zeros_like(x.nu)], axis=-1), slope)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The two methods
+
+
+def _euler(motion: Motion, x: State, dt: Array) -> State:
+    """Semi-implicit Euler: nu+ = nu + dt FD, q+ = integrate(q, dt nu+). First order."""
+    faster = motion.plus(x, motion.half(motion.rate(x), lower=True).times(dt))
+    return motion.plus(faster, motion.velocity(faster).times(dt))
+
+
+def _rk4(motion: Motion, x: State, dt: Array) -> State:
+    """The commutator-free method of Celledoni, Marthinsen and Owren (2003), for left-trivialized velocities. Fourth order."""
+    k1 = motion.rate(x)
+    Y2 = motion.plus(x, k1.times(dt / 2))
+    k2 = motion.rate(Y2)
+    k3 = motion.rate(motion.plus(x, k2.times(dt / 2)))
+    k4 = motion.rate(motion.plus(Y2, k3.times(dt) + k1.times(-dt / 2)))
+    first = k1.times(dt / 4) + (k2 + k3).times(dt / 6) + k4.times(-dt / 12)
+    second = k1.times(-dt / 12) + (k2 + k3).times(dt / 6) + k4.times(dt / 4)
+    return motion.plus(motion.plus(x, first), second)
+
+
+SCHEMES = {"euler": _euler, "rk4": _rk4}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arguments
+
+
+def _scheme(method: str, known: Mapping[str, Any]) -> Any:
+    if method not in known:
+        raise InputError("unknown method", expected=" or ".join(map(repr, known)), got=repr(method))
+    return known[method]
+
+
+def generalized(robot: Robot, tau: Any) -> Any:
+    """Joint torques (..., n) with a base wrench of zero put before them; anything else as it is."""
+    n, extra = robot.n, robot.nv - robot.n
+    if extra == 0:
+        return tau
+    try:
+        a = np.asarray(tau)
+    except (ValueError, TypeError):
+        return tau
+    if a.dtype.kind not in "fiub" or a.ndim == 0 or a.shape[-1] != n:
+        return tau
+    return np.concatenate([np.zeros((*a.shape[:-1], extra)), a], axis=-1)
+
+
+def _task(
+    robot: Robot, name: str, values: tuple[Any, ...], wrenches: Mapping[str, ArrayLike] | None, results: type | None
+) -> tuple[Task, tuple[Any, ...]]:
+    """A task for the checks of arguments and outputs, and the arguments themselves."""
+    if wrenches is not None and not isinstance(wrenches, Mapping):
+        raise InputError(
+            f"{name}: wrenches is not a mapping", expected="frame name -> (..., 6)", got=type(wrenches).__name__,
+            hint='as in wrenches={"left_foot": w}',
+        )  # fmt: skip
+    nq, nv, n = robot.nq, robot.nv, robot.n
+    names = {"state_plus": ("q", "nu", "z"), "state_minus": ("q0", "nu0", "q1", "nu1")}.get(name, ("q", "nu", "tau"))
+    sizes = {"q": nq, "n": nv, "t": nv, "z": 2 * nv}
+    places = quaternions(robot.model)
+    inputs = [Input(x, sizes[x[0]], places if x[0] == "q" else ()) for x in names]
+    outputs: tuple[Output, ...] = (Output("z", (2 * nv,)),)
+    if results is Step:
+        outputs = (Output("q", (nq,)), Output("nu", (nv,)))
+    elif results is Discretization:
+        outputs = (Output("A", (2 * nv, 2 * nv)), Output("B", (2 * nv, n)))
+    if "tau" in names:
+        values = (*values[:2], generalized(robot, values[2]))
+    for frame in wrenches or ():
+        robot.model.frame(frame)
+        inputs.append(Input(f"wrenches[{frame!r}]", 6))
+    return Task(name, tuple(inputs), outputs, len, results=results), (*values, *(wrenches or {}).values())
+
+
+def _prepared(
+    robot: Robot, task: Task, values: tuple[Any, ...], frames: tuple[str, ...], dt: ArrayLike, out: Any, derivatives: bool
+) -> tuple[tuple[Array, ...], Motion]:
+    """Checked outputs, and the motion with all its arguments broadcast."""
+    batch = prepare(task, values)
+    try:
+        h = np.asarray(dt, dtype=float)
+        shape = np.broadcast_shapes(batch.shape, h.shape)
+    except (TypeError, ValueError):
+        shape, h = (), np.array(np.nan)
+    if not np.isfinite(h).all():
+        raise InputError(f"{task.name}: dt is not a time", expected="a number, or one for each state", got=repr(dt))
+    results = check_out(task, shape, out)
+    q, nu, tau, *wrenches = (
+        np.ascontiguousarray(np.broadcast_to(a, (*shape, a.shape[-1])), dtype=float) for a in batch.arrays
+    )
+    forces = dict(zip(frames, wrenches, strict=True)) or None
+    return results, Motion(robot, q, nu, tau, forces, h[..., None], derivatives)
+
+
+def _copied(results: tuple[Array, ...], values: tuple[Array, ...]) -> tuple[Array, ...]:
+    for result, value in zip(results, values, strict=True):
+        result[...] = value
+    return results
