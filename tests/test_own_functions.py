@@ -96,11 +96,11 @@ def test_every_function_of_a_robot_is_there(rng: np.random.Generator) -> None:
     batch = np.array([robot.random_configuration(rng) for _ in range(2)]), *rng.normal(size=(2, 2, robot.nv))
     formulas = Formulas(robot.model)
     for name, function in FUNCTIONS.items():
-        sizes = [robot.n if size == "n" else None for _, size in function.inputs]
-        values = [v[0] if n is None else v[0][:n] for v, n in zip(batch, sizes, strict=False)]
+        sizes = [robot.n if size == "n" else robot.nv for _, size in function.inputs]
+        values = [batch[0][0] if i == "q" else batch[1][k % 2][:n] for k, ((i, _), n) in enumerate(zip(function.inputs, sizes))]
         if name == "difference":
             values = [batch[0][0], batch[0][1]]
-        options = {"frame": "link7", "representation": "mixed"}
+        options = {"frame": "link7", "representation": "mixed", "velocity": "inertial"}
         chosen = {o: options[o] for o in function.options}
         result = getattr(formulas, name)(*(list(map(float, v)) for v in values), **chosen)
         expected = robot.kernel(name, **chosen)(*values) if chosen else getattr(robot, name)(*values)

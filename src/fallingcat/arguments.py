@@ -129,7 +129,8 @@ def check_quaternions(task: Task, arrays: Sequence[NDArray[Any]]) -> None:
                 with np.errstate(over="ignore", invalid="ignore"):
                     # rounded as in the compiled checks: the two must never disagree
                     squared = np.asarray(x * x + y * y + z * z + w * w)
-                bad = (squared < low) | (squared > high)
+                finite = np.isfinite(x) & np.isfinite(y) & np.isfinite(z) & np.isfinite(w)
+                bad = ((squared < low) | (squared > high)) & finite
                 if np.any(bad):
                     _refuse_quaternion(task.name, spec, at, math.sqrt(squared[bad].flat[0]))
 
@@ -140,6 +141,36 @@ def _refuse_quaternion(name: str, spec: Input, at: int, length: float) -> None:
         expected="length 1", got=f"length {length:.6g}",
         hint="order is x y z w; normalise it, or start from robot.neutral()",
     )  # fmt: skip
+
+
+def plain_rows(task: Task, values: Sequence[Any], out: Any) -> tuple[list[Array], list[Array], int] | None:
+    """(inputs, outputs, rows) as they are, when everything is a contiguous 2-d batch into an `out`; else None.
+
+    A shortcut through `prepare` and `check_out` for calls in a loop, where every microsecond counts.
+    """
+    outs = out if type(out) is tuple else (out,)
+    if out is None or len(values) != len(task.inputs) or len(outs) != len(task.outputs) or not values:
+        return None
+    count = len(values[0]) if type(values[0]) is np.ndarray and values[0].ndim == 2 else 0
+    if count == 0:
+        return None
+    for spec, a in zip(task.inputs, values, strict=True):
+        if type(a) is not np.ndarray or a.dtype is not FLOAT64 or a.shape != (count, spec.size):
+            return None
+        flags = a.flags
+        if not (flags.c_contiguous and flags.aligned):
+            return None
+    rows: list[Array] = []
+    for result, a in zip(task.outputs, outs, strict=True):
+        if type(a) is not np.ndarray or a.dtype is not FLOAT64 or a.shape != (count, *result.shape):
+            return None
+        flags = a.flags
+        if not (flags.c_contiguous and flags.aligned and flags.writeable):
+            return None
+        if any(np.may_share_memory(a, other) for other in (*values, *outs[: len(rows)])):
+            return None
+        rows.append(a.reshape(count, result.size))
+    return list(values), rows, count
 
 
 def check_out(task: Task, shape: tuple[int, ...], out: Any) -> tuple[Array, ...]:

@@ -48,7 +48,7 @@ class Formulas:
 
         def call(*arguments: Any, **options: Any) -> Any:
             count = len(function.inputs)
-            defaults = {"representation": "body"} if "representation" in function.options else {}
+            defaults = {name: "body" for name in ("representation", "velocity") if name in function.options}
             named = dict(zip(function.options, arguments[count:], strict=False))
             chosen = tuple(sorted((defaults | named | options).items()))
             result = Evaluate(self.model, name, (), chosen)(*(list(a) for a in arguments[:count]))

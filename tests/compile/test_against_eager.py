@@ -31,7 +31,11 @@ def robot_of(seed: int) -> fc.Robot:
 
 def options_of(robot: fc.Robot, name: str, seed: int) -> dict[str, Any]:
     """A frame far out and one of the three representations, where the function wants them."""
-    values = {"frame": robot.link_names[-1], "representation": ("body", "mixed", "inertial")[seed % 3]}
+    values = {
+        "frame": robot.link_names[-1],
+        "representation": ("body", "mixed", "inertial")[seed % 3],
+        "velocity": ("body", "inertial")[seed % 2],
+    }
     return {option: values[option] for option in FUNCTIONS[name].options}
 
 

@@ -400,19 +400,16 @@ def test_at_the_very_border_every_way_decides_alike(rng: np.random.Generator, ba
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_what_is_no_number_goes_in_and_none_comes_out(ball: fc.Robot, bad: float, rng: np.random.Generator) -> None:
-    """Every entry of every argument of every function; infinite quaternions are refused instead."""
+    """Every entry of every argument of every function."""
     robot = fc.load(ball.description, joints=["hinge"])
     for name, function in FUNCTIONS.items():
-        options = {"frame": "hand", "representation": "mixed"}
+        options = {"frame": "hand", "representation": "mixed", "velocity": "inertial"}
         made = task(robot.model, name, **{o: options[o] for o in function.options})
         kernel = Kernel(made)
         values = [robot.random_configuration(rng) if i.quaternions else rng.normal(size=i.size) for i in made.inputs]
         good = kernel.entry(*values)
         for j, spec in enumerate(made.inputs):
-            turns = {at + k for at in spec.quaternions for k in range(4)}
             for entry in range(spec.size):
-                if entry in turns and not np.isnan(bad):
-                    continue
                 spoilt = [v.copy() for v in values]
                 spoilt[j][entry] = bad
                 with np.errstate(all="raise"):
@@ -433,14 +430,6 @@ def parts(result: Any) -> list[Any]:
 
 def all_finite(result: Any) -> bool:
     return all(np.isfinite(part).all() for part in (result if isinstance(result, (tuple, list)) else [result]))
-
-
-@pytest.mark.parametrize("bad", [np.inf, -np.inf])
-def test_an_infinite_quaternion_is_refused(ball: fc.Robot, state: Any, bad: float) -> None:
-    q, nu, dnu = state
-    q[4] = bad
-    refused(lambda: ball.inverse_dynamics(q, nu, dnu), "far from unit length", "length inf")
-    refused(lambda: ball.inverse_dynamics(q[None], nu, dnu), "far from unit length")
 
 
 def test_huge_numbers_neither_hang_nor_raise(ball: fc.Robot, state: Any) -> None:

@@ -241,7 +241,6 @@ def test_symmetric_to_the_last_bit() -> None:
     check_symmetry(ONE_AXIS)
 
 
-@pytest.mark.xfail(reason="the block of a joint with itself is computed twice, not mirrored", strict=True)
 def test_symmetric_to_the_last_bit_with_several_axes() -> None:
     """The same where joints have several axes."""
     check_symmetry(ALL[len(ONE_AXIS) :])

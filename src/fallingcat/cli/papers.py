@@ -42,10 +42,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _list(console: Console) -> None:
-    t = table("paper", "")
     for number in PAPERS:
-        t.add_row(number, paper(number).TITLE)
-    console.print(t)
+        console.print(Text(f"{number}  {paper(number).TITLE}"))
 
 
 def _folder(wanted: str | None, number: str, several: bool) -> Path:

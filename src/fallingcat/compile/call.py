@@ -123,24 +123,42 @@ def _check_array(lines: list[str], j: int, spec: Input, after: str, tolerance: f
 
 
 def _check_quaternion(lines: list[str], tag: str, data: str, at: int, fits: str, tolerance: float) -> str:
-    """Squared length within the tolerance, or not a number (which passes and spoils the result)."""
-    total = hexadecimal(0.0)
+    """Squared length within the tolerance, or not finite (which passes and spoils the result)."""
+    squared = spoilt = hexadecimal(0.0)
     for k in range(4):
         lines += [
             f"  %q{tag}_{k}p = getelementptr double, ptr {data}, i64 {at + k}",
             f"  %q{tag}_{k} = load double, ptr %q{tag}_{k}p, align 8",
-            f"  %q{tag}_{k}s = fmul double %q{tag}_{k}, %q{tag}_{k}",
-            f"  %q{tag}_{k}t = fadd double {total}, %q{tag}_{k}s",
+            *square_and_spoil(f"%q{tag}_{k}", squared, spoilt),
         ]
-        total = f"%q{tag}_{k}t"
-    low, high = hexadecimal((1.0 - tolerance) ** 2), hexadecimal((1.0 + tolerance) ** 2)
+        squared, spoilt = f"%q{tag}_{k}t", f"%q{tag}_{k}u"
     lines += [
-        f"  %q{tag}_low = fcmp uge double {total}, {low}",
-        f"  %q{tag}_high = fcmp ule double {total}, {high}",
-        f"  %q{tag}_both = and i1 %q{tag}_low, %q{tag}_high",
+        *quaternion_test(f"%q{tag}_", squared, spoilt, tolerance),
         f"  %q{tag}_fits = and i1 {fits}, %q{tag}_both",
     ]
     return f"%q{tag}_fits"
+
+
+def square_and_spoil(x: str, squared: str, spoilt: str) -> list[str]:
+    """Add x^2 to one sum and 0 x to another, which is not a number as soon as one x is not finite."""
+    return [
+        f"  {x}s = fmul double {x}, {x}",
+        f"  {x}t = fadd double {squared}, {x}s",
+        f"  {x}z = fmul double {x}, {hexadecimal(0.0)}",
+        f"  {x}u = fadd double {spoilt}, {x}z",
+    ]
+
+
+def quaternion_test(prefix: str, squared: str, spoilt: str, tolerance: float) -> list[str]:
+    """{prefix}both: the squared length is within the tolerance, or some component is not finite."""
+    low, high = hexadecimal((1.0 - tolerance) ** 2), hexadecimal((1.0 + tolerance) ** 2)
+    return [
+        f"  {prefix}low = fcmp oge double {squared}, {low}",
+        f"  {prefix}high = fcmp ole double {squared}, {high}",
+        f"  {prefix}near = and i1 {prefix}low, {prefix}high",
+        f"  {prefix}broken = fcmp uno double {spoilt}, {hexadecimal(0.0)}",
+        f"  {prefix}both = or i1 {prefix}near, {prefix}broken",
+    ]
 
 
 def _compute(lines: list[str], inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int, several: bool) -> None:

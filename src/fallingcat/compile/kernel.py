@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fallingcat.arguments import QUATERNION_TOLERANCE, Batch, check_out, check_quaternions, prepare
+from fallingcat.arguments import QUATERNION_TOLERANCE, Batch, check_out, check_quaternions, plain_rows, prepare
 from fallingcat.compile import cache, cpython, native
 from fallingcat.compile.batch import batch_text, layout
 from fallingcat.compile.call import call_text
@@ -106,6 +106,9 @@ class Kernel:
     def __call__(self, *values: Any, out: Any = None) -> Any:
         """Any number of states: broadcasting, other dtypes and strides, `out=`."""
         task = self.task
+        rows = plain_rows(task, values, out)
+        if rows is not None and self._rows(*rows):
+            return task.results(*out) if task.results is not None else out
         batch = prepare(task, values, check=False)
         if not batch.shape and out is None and cpython.fast_calls_possible():
             check_quaternions(task, batch.arrays)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat.compile import cpython, native
+from fallingcat.compile.call import quaternion_test, square_and_spoil
 from fallingcat.compile.lanes import hexadecimal
 from fallingcat.task import Input, Output, Task
 
@@ -133,18 +134,17 @@ declare void @fc_PyEval_RestoreThread(ptr)
 def check_text(tolerance: float) -> str:
     """i64 fc_check(i64 rows, ptr quaternions, i64 stride): 1 if any is far from unit length.
 
-    Squared lengths that are not numbers pass: they make the result not a number.
+    Squared lengths that are not finite pass: they make the result not a number.
     """
-    low, high = hexadecimal((1.0 - tolerance) ** 2), hexadecimal((1.0 + tolerance) ** 2)
-    sums, total = [], hexadecimal(0.0)
+    sums = []
+    squared = spoilt = hexadecimal(0.0)
     for k in range(4):
         sums += [
             f"  %p{k} = getelementptr double, ptr %row, i64 {k}",
             f"  %x{k} = load double, ptr %p{k}, align 8",
-            f"  %s{k} = fmul double %x{k}, %x{k}",
-            f"  %t{k} = fadd double {total}, %s{k}",
+            *square_and_spoil(f"%x{k}", squared, spoilt),
         ]
-        total = f"%t{k}"
+        squared, spoilt = f"%x{k}t", f"%x{k}u"
     return "\n".join(
         [
             "",
@@ -159,9 +159,7 @@ def check_text(tolerance: float) -> str:
             "  %at = mul i64 %i, %stride",
             "  %row = getelementptr double, ptr %quaternions, i64 %at",
             *sums,
-            f"  %low = fcmp uge double {total}, {low}",
-            f"  %high = fcmp ule double {total}, {high}",
-            "  %both = and i1 %low, %high",
+            *quaternion_test("%", squared, spoilt, tolerance),
             "  br i1 %both, label %more, label %bad",
             "more:",
             "  %next = add i64 %i, 1",

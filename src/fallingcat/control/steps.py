@@ -79,7 +79,8 @@ def discretize(
 
 def _flow(robot: Robot, motion: Motion) -> tuple[Array, Array]:
     """The flow of z' = A z + B u under constant u: the exponential of [[A, B], [0, 0]] dt."""
-    A, B = robot.linearize(motion.q, motion.nu, motion.tau, wrenches=motion.wrenches)
+    found = robot.linearize(motion.q, motion.nu, motion.tau, **motion.forces)
+    A, B = np.asarray(found.A), np.asarray(found.B)
     m = A.shape[-1]
     whole = np.zeros((*A.shape[:-2], m + robot.n, m + robot.n))
     whole[..., :m, :m], whole[..., :m, m:] = A, B
@@ -143,7 +144,8 @@ class Motion:
     q: Array
     nu: Array
     tau: Array
-    wrenches: Mapping[str, Array] | None
+    forces: dict[str, Any]
+    """The argument `wrenches`, if there is one: without it calls are faster."""
     dt: Array
     """(..., 1)"""
     derivatives: bool
@@ -155,13 +157,13 @@ class Motion:
     def rate(self, x: State) -> Tangent:
         """k = (nu, FD) at a state."""
         robot, nv, n = self.robot, self.robot.nv, self.robot.n
-        a = robot.forward_dynamics(x.q, x.nu, self.tau, self.wrenches)
-        value = np.concatenate([np.broadcast_to(x.nu, a.shape), a], axis=-1)
+        a = robot.forward_dynamics(x.q, x.nu, self.tau, **self.forces)
+        value = np.concatenate([x.nu, a], axis=-1)
         if not self.derivatives:
             return Tangent(value, x.slope)
-        FD = robot.forward_dynamics_derivatives(x.q, x.nu, self.tau, self.wrenches)
+        FD = robot.forward_dynamics_derivatives(x.q, x.nu, self.tau, **self.forces)
         rows = FD.dq @ x.slope[..., :nv, :] + FD.dnu @ x.slope[..., nv:, :]
-        rows[..., 2 * nv :] += FD.dtau[..., nv - n :]
+        rows[..., 2 * nv :] += np.asarray(FD.dtau)[..., nv - n :]
         return Tangent(value, np.concatenate([np.broadcast_to(x.slope[..., nv:, :], rows.shape), rows], axis=-2))
 
     def plus(self, x: State, w: Tangent) -> State:
@@ -269,7 +271,7 @@ def _prepared(
     robot: Robot, task: Task, values: tuple[Any, ...], frames: tuple[str, ...], dt: ArrayLike, out: Any, derivatives: bool
 ) -> tuple[tuple[Array, ...], Motion]:
     """Checked outputs, and the motion with all its arguments broadcast."""
-    batch = prepare(task, values)
+    batch = prepare(task, values, check=False)  # the robot's functions look at quaternions
     try:
         h = np.asarray(dt, dtype=float)
         shape = np.broadcast_shapes(batch.shape, h.shape)
@@ -279,9 +281,10 @@ def _prepared(
         raise InputError(f"{task.name}: dt is not a time", expected="a number, or one for each state", got=repr(dt))
     results = check_out(task, shape, out)
     q, nu, tau, *wrenches = (
-        np.ascontiguousarray(np.broadcast_to(a, (*shape, a.shape[-1])), dtype=float) for a in batch.arrays
+        np.ascontiguousarray(a if a.shape[:-1] == shape else np.broadcast_to(a, (*shape, a.shape[-1])), dtype=float)
+        for a in batch.arrays
     )
-    forces = dict(zip(frames, wrenches, strict=True)) or None
+    forces = {"wrenches": dict(zip(frames, wrenches, strict=True))} if frames else {}
     return results, Motion(robot, q, nu, tau, forces, h[..., None], derivatives)
 
 
