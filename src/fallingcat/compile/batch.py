@@ -60,8 +60,9 @@ def batch_text(program: Program, plan: Schedule, lanes: Lanes) -> str:
     groups = _groups(program, plan, lanes.width)
     for first in range(0, len(groups), GROUPS):
         writer = PieceWriter(program, plan, lanes, storage)
+        rows: dict[int, list[str]] = {}
         for group in groups[first : first + GROUPS]:
-            _store_group(writer, *group)
+            _store_group(writer, rows, *group)
         steps.append(f"fc_store{first}")
         functions.append(writer.function(steps[-1]))
     functions += [_load_rows(j, spec.size, lanes) for j, spec in enumerate(program.inputs)]
@@ -177,15 +178,15 @@ def _load_rows(j: int, size: int, lanes: Lanes) -> str:
     return w.function(f"fc_load{j}", parameters)
 
 
-def _store_group(w: PieceWriter, j: int, start: int, count: int) -> None:
-    """Transpose a group of results back into rows and store them."""
+def _store_group(w: PieceWriter, known: dict[int, list[str]], j: int, start: int, count: int) -> None:
+    """Transpose a group of results back into rows and store them; `known` are row addresses loaded before."""
     program, lanes = w.program, w.lanes
     T, W = lanes.type, lanes.width
     values = program.results[j][start : start + count]
-    rows = []
-    for lane in range(W):
-        where = w.emit(f"getelementptr ptr, ptr %rows, i64 {j * W + lane}")
-        rows.append(w.emit(f"load ptr, ptr {where}, align 8"))
+    if j not in known:
+        wheres = [w.emit(f"getelementptr ptr, ptr %rows, i64 {j * W + lane}") for lane in range(W)]
+        known[j] = [w.emit(f"load ptr, ptr {where}, align 8") for where in wheres]
+    rows = known[j]
     if len(values) < W:
         for k, value in enumerate(values):
             vector = w.value(value)
