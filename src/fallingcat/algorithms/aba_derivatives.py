@@ -22,6 +22,7 @@ from fallingcat.algorithms.minverse import (
     inverse_factor,
     inverse_mass_matrix,
     inverse_mass_matrix_in,
+    is_shallow,
 )
 from fallingcat.algorithms.rnea import NO_FORCES, bias
 from fallingcat.algorithms.rnea_derivatives import derivatives_in
@@ -63,7 +64,7 @@ def derivatives_and_accelerations(
         dnu = _apply(Minv, free)
     else:
         bodies = articulated_bodies(c)
-        W = inverse_factor(c, bodies)
+        W = inverse_factor(c, bodies) if is_shallow(model) else {}
         Minv = inverse_mass_matrix_in(c, bodies, W)
         dnu = accelerations_in(c, bodies, nu, tau, f_ext)
     ID = derivatives_in(c, nu, dnu, f_ext)
@@ -145,7 +146,7 @@ def minus_inverse_times(model: Model, Minv: Block, W: Blocks, right: Sequence[Bl
             else:
                 columns[b, j] = [row[j] for row in B]
     base = len(model.dofs(0)) if model.bodies else 0
-    for own, members in _branches(model):
+    for own, members in _branches(model) if W else [(list(range(model.nv)), set(range(model.nv)))]:
         keys = [(b, j) for b, j in columns if j in members]
         if not keys:
             continue
@@ -170,7 +171,7 @@ def minus_inverse_times(model: Model, Minv: Block, W: Blocks, right: Sequence[Bl
 def _branches(model: Model) -> list[tuple[list[int], set[int]]]:
     """(entries of nu that matter, columns) per branch of a floating robot, and for its base; all at once for others."""
     everything = list(range(model.nv))
-    if not model.floating or model.mimics:
+    if not model.floating:
         return [(everything, set(everything))]
     base = list(model.dofs(0))
     first: PerBody[int] = {}

@@ -8,7 +8,9 @@ The articulated bodies hold the factors of the mass matrix, M = L^T D L with
     W = L^-1:   W_ki = -sum_j L_kj W_ji    over the joints j from i up to the parent of k   (2)
     M^-1 = W D^-1 W^T:   (M^-1)_ij = sum_m W_im D_m^-1 W_jm^T    over joints m that carry both   (3)
 
-so that pairs of joints meet only through the joints that carry both, which is where the speed comes from.
+so that pairs of joints meet only through the joints that carry both, which is where the speed comes from. The sums (2)
+and (3) run along paths, so on a deep tree the last pass goes as the papers have it, with columns of wrenches F inwards
+and of accelerations P outwards: a fixed number of operations for each pair of joints.
 """
 
 from __future__ import annotations
@@ -16,13 +18,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fallingcat import scalar
-from fallingcat.algorithms.common_frame import CommonFrame, common_frame
+from fallingcat.algorithms.common_frame import COMMON, CommonFrame, common_frame
 from fallingcat.algorithms.crba import mass_matrix
 from fallingcat.algorithms.dense import inverse_symmetric, mirrored, multiply, subtract, transpose
 from fallingcat.algorithms.kinematics import PerBody, Vector
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
-from fallingcat.spatial import ArticulatedInertia, Force
+from fallingcat.spatial import ArticulatedInertia, Force, Motion
 
 Block = list[list[Scalar]]
 Blocks = dict[tuple[int, int], Block]
@@ -69,12 +71,28 @@ def inverse_mass_matrix(model: Model, q: Vector) -> Block:
         return inverse_symmetric(mass_matrix(model, q))
     c = common_frame(model, q)
     bodies = articulated_bodies(c)
-    return inverse_mass_matrix_in(c, bodies, inverse_factor(c, bodies))
+    return inverse_mass_matrix_in(c, bodies, inverse_factor(c, bodies) if is_shallow(model) else {})
+
+
+DEEP = 16
+"""Joints on a path from which columns of six numbers cost less than sums along the path."""
+
+
+def is_shallow(model: Model) -> bool:
+    """Are sums along paths the cheaper way?"""
+    return max((len(list(model.path(i))) for i, _ in model.base_to_tip()), default=0) <= DEEP
 
 
 def inverse_mass_matrix_in(c: CommonFrame, bodies: Articulated, W: Blocks) -> Block:
-    """The inverse mass matrix of a robot in common coordinates."""
-    model = c.model
+    """The inverse mass matrix of a robot in common coordinates, by W if it is given, else by columns."""
+    inverse = _by_factor(c.model, bodies, W) if W else _by_columns(c, bodies)
+    for i, j in list(inverse):
+        inverse[j, i] = transpose(inverse[i, j]) if i != j else mirrored(inverse[i, i])
+    return c.model.gather_blocks(inverse)
+
+
+def _by_factor(model: Model, bodies: Articulated, W: Blocks) -> Blocks:
+    """The blocks (i, j), i <= j, of W D^-1 W^T."""
     inverse: Blocks = {}
     for root in (i for i, p in model.base_to_tip() if p == WORLD):
         inverse |= _through_root(model, root, W, bodies.Dinv[root])  # (3), m = root
@@ -86,9 +104,42 @@ def inverse_mass_matrix_in(c: CommonFrame, bodies: Articulated, W: Blocks) -> Bl
             WD = multiply(W[i, m], bodies.Dinv[m])
             for j in carried[position:]:
                 inverse[i, j] = _plus(inverse[i, j], multiply(WD, transpose(W[j, m])))  # (3)
-    for i, j in list(inverse):
-        inverse[j, i] = transpose(inverse[i, j]) if i != j else mirrored(inverse[i, i])
-    return model.gather_blocks(inverse)
+    return inverse
+
+
+def _by_columns(c: CommonFrame, bodies: Articulated) -> Blocks:
+    """The blocks (i, j), i <= j, by the passes of paper 000, Table 9."""
+    model = c.model
+    inverse: Blocks = {}
+    F: PerBody[PerBody[list[Force]]] = {i: {} for i in range(WORLD, len(model.bodies))}
+    for i, p in model.tip_to_base():
+        Dinv = bodies.Dinv[i]
+        inverse[i, i] = Dinv
+        for j, columns in F[i].items():  # j beyond i: line 12
+            inverse[i, j] = _minus(multiply(Dinv, [[s @ f for f in columns] for s in c.S[i].columns]))
+        F[i][i] = [Force.zero(COMMON) for _ in c.S[i].columns]
+        if p != WORLD:  # line 14
+            for j, columns in F[i].items():
+                pushed = [_combine(bodies.U[i], x) for x in transpose(inverse[i, j])]
+                F[p][j] = [f + u for f, u in zip(columns, pushed, strict=True)]
+    P: PerBody[PerBody[list[Motion]]] = {WORLD: {}}
+    for i, p in model.base_to_tip():
+        P[i] = {}
+        for j in range(i, len(model.bodies)):
+            above, block = P[p].get(j), inverse.get((i, j))
+            if above is not None:  # line 18
+                felt = multiply(bodies.Dinv[i], [[a @ u for a in above] for u in bodies.U[i]])
+                block = _minus(felt) if block is None else subtract(block, felt)
+            if block is None:
+                continue  # nothing that moves joins the two
+            inverse[i, j] = block
+            own = [c.S[i] @ x for x in transpose(block)]
+            P[i][j] = own if above is None else [a + b for a, b in zip(above, own, strict=True)]
+    return inverse
+
+
+def _minus(A: Block) -> Block:
+    return [[-x for x in row] for row in A]
 
 
 def inverse_factor(c: CommonFrame, bodies: Articulated) -> Blocks:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,7 +21,7 @@ PADE = (
 def expm(A: Array) -> Array:
     """exp(A), (..., m, m). Every matrix is scaled by its own power of two; one that is not finite gives no numbers."""
     shape = A.shape
-    A = A.reshape(-1, *shape[-2:])
+    A = A.reshape(math.prod(shape[:-2]), *shape[-2:])
     norms = np.abs(A).sum(axis=-2).max(axis=-1, initial=0.0)
     finite = np.isfinite(norms)
     halvings = np.ceil(np.log2(np.maximum(np.where(finite, norms, 0.0) / THETA, 1.0))).astype(int)

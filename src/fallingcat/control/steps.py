@@ -80,7 +80,8 @@ def discretize(
 def _flow(robot: Robot, motion: Motion) -> tuple[Array, Array]:
     """The flow of z' = A z + B u under constant u: the exponential of [[A, B], [0, 0]] dt."""
     found = robot.linearize(motion.q, motion.nu, motion.tau, **motion.forces)
-    A, B = np.asarray(found.A), np.asarray(found.B)
+    A: Array = np.asarray(found.A)
+    B: Array = np.asarray(found.B)
     m = A.shape[-1]
     whole = np.zeros((*A.shape[:-2], m + robot.n, m + robot.n))
     whole[..., :m, :m], whole[..., :m, m:] = A, B
