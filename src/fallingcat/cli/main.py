@@ -145,6 +145,7 @@ def _first_sentence(name: str) -> str:
 COMMANDS = (
     Command("report", "Describe a robot: its tree, masses, mass matrix, and a check of its dynamics.", module("report")),
     Command("doctor", "Say what is wrong with a robot description, with line and cure.", _add_doctor),
+    Command("linearize", "Linearize a robot on its group of states: A, B, eigenvalues, controllability.", module("linearize")),
     Command("bench", "Time every function of a robot, beside Pinocchio where it is installed.", module("bench")),
     Command("papers", "Reproduce the tables and figures of a paper, with its corrections.", module("papers")),
     Command("robots", "List the robots that come with the library.", _add_robots),

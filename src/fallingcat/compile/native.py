@@ -57,7 +57,7 @@ def _target_machine() -> Any:
     _initialize()
     cpu, features = host()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=cpu, features=features, opt=2, reloc="pic", codemodel="small")
+    return target.create_target_machine(cpu=cpu, features=features, opt=1, reloc="pic", codemodel="small")
 
 
 def compile_object(text: str) -> bytes:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fallingcat.trace.blocks import Entry, Pack, Product
 from fallingcat.trace.program import Program
 
-PIECE = 400
+PIECE = 200
 """Instructions in a piece."""
 
 

@@ -1,0 +1,101 @@
+"""-M^-1 B for matrices B that are zero outside a joint's own branch, such as the derivatives of inverse dynamics.
+
+Joints of one branch of a floating robot feel a torque in another only through the acceleration of the base, so
+    rows of the base and of the branch itself:    -M^-1 B, with these rows and columns of M^-1 alone          (1)
+    rows of another branch:                       W_i0 times the rows of the base                            (2)
+    columns of the base, which fill all rows:     -W (D^-1 (W^T B)), three sparse products                   (3)
+with W and D of `minverse`. (1) and (2) are dense products, which stay loops in the compiled code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fallingcat import scalar
+from fallingcat.algorithms.dense import multiply, transpose
+from fallingcat.algorithms.kinematics import PerBody
+from fallingcat.model.model import WORLD, Model
+from fallingcat.scalar import Scalar
+
+Block = list[list[Scalar]]
+Columns = dict[int, list[Scalar]]
+"""Columns of a matrix, by number."""
+
+
+@dataclass(frozen=True)
+class Factors:
+    """M^-1 = W D^-1 W^T, block by block."""
+
+    W: dict[tuple[int, int], Block]
+    Dinv: PerBody[Block]
+
+
+def minus_inverse_times(
+    model: Model, Minv: Block, factors: Factors | None, right: Sequence[Block], known: Sequence[Columns]
+) -> list[Block]:
+    """-M^-1 B for each B of `right`, where some columns of the results are known."""
+    wanted = {(b, j): [row[j] for row in B] for b, B in enumerate(right) for j in range(model.nv) if j not in known[b]}
+    found = {(b, j): column for b, columns in enumerate(known) for j, column in columns.items()}
+    if factors is None or not model.floating:
+        found |= _dense(Minv, list(range(model.nv)), wanted)
+    else:
+        base = list(model.dofs(0))
+        found |= {key: _by_factors(model, factors, column) for key, column in wanted.items() if key[1] in base}
+        for branch in _branches(model):
+            members = {key: column for key, column in wanted.items() if key[1] in branch}
+            found |= _branch(model, Minv, factors, base, branch, members)
+    return [[[found[b, j][i] for j in range(model.nv)] for i in range(model.nv)] for b in range(len(right))]
+
+
+Wanted = dict[tuple[int, int], list[Scalar]]
+"""(matrix, column) -> entries."""
+
+
+def _dense(Minv: Block, entries: Sequence[int], wanted: Wanted) -> Wanted:
+    """(1): the product with some rows and columns of M^-1."""
+    B = [[column[k] for column in wanted.values()] for k in entries]
+    product = scalar.matmul([[Minv[i][k] for k in entries] for i in entries], B, negate=True)
+    return dict(zip(wanted, transpose(product), strict=True))
+
+
+def _branch(model: Model, Minv: Block, factors: Factors, base: list[int], branch: list[int], wanted: Wanted) -> Wanted:
+    """(1) and (2) for the columns of one branch."""
+    own = base + branch
+    others = [i for i in range(model.nv) if i not in own]
+    B = [[column[k] for column in wanted.values()] for k in own]
+
+    def times(rows: Sequence[int]) -> Block:
+        return scalar.matmul([[Minv[i][k] for k in own] for i in rows], B, negate=True)
+
+    rows = dict(zip(base, times(base), strict=True)) | dict(zip(branch, times(branch), strict=True))
+    if others:
+        W_0 = {k: row for i, _ in model.base_to_tip() for k, row in zip(model.dofs(i), factors.W[i, 0], strict=True)}
+        through_base = scalar.matmul([W_0[i] for i in others], [rows[k] for k in base])
+        rows |= dict(zip(others, through_base, strict=True))
+    return {key: [rows[i][position] for i in range(model.nv)] for position, key in enumerate(wanted)}
+
+
+def _by_factors(model: Model, factors: Factors, column: Sequence[Scalar]) -> list[Scalar]:
+    """(3): inwards along all paths, through D^-1, and outwards again."""
+    y: PerBody[Block] = {m: [[0.0] for _ in model.dofs(m)] for m in range(len(model.bodies))}
+    for (i, m), W_im in factors.W.items():
+        y[m] = _plus(y[m], multiply(transpose(W_im), [[column[k]] for k in model.dofs(i)]))
+    z = {m: multiply(factors.Dinv[m], y[m]) for m in y}
+    x: PerBody[Block] = {i: [[0.0] for _ in model.dofs(i)] for i in y}
+    for (i, m), W_im in factors.W.items():
+        x[i] = _plus(x[i], multiply(W_im, z[m]))
+    return model.gather({i: [-entry for (entry,) in block] for i, block in x.items()})
+
+
+def _plus(A: Block, B: Block) -> Block:
+    return [[a + b for a, b in zip(row, other, strict=True)] for row, other in zip(A, B, strict=True)]
+
+
+def _branches(model: Model) -> list[list[int]]:
+    """The entries of nu of every branch that hangs on the base."""
+    root: PerBody[int] = {}
+    for i, p in model.base_to_tip():
+        root[i] = i if p in (WORLD, 0) else root[p]
+    roots = [i for i, p in model.base_to_tip() if p == 0]
+    return [sorted(k for i in root if root[i] == r for k in model.dofs(i)) for r in roots]

@@ -1,0 +1,420 @@
+"""`fallingcat linearize ROBOT`: the linearization of a robot at a state, what it says, and how it looks.
+
+`measure` computes; `as_json`, `show` and `draw` present and compute nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.text import Text
+
+from fallingcat.algorithms.linearization import check_velocity
+from fallingcat.cli.console import QUIET, STRONG, facts, heading, number, stdout_console, table
+from fallingcat.cli.report import State, condition, read_state
+from fallingcat.errors import InputError
+from fallingcat.model.report import printable
+from fallingcat.papers import figures
+from fallingcat.robot import Robot, load
+
+Array = NDArray[np.float64]
+
+ZERO = float(np.finfo(float).eps) ** 0.25
+"""Eigenvalues below this are called zero: rounding splits the fourfold zero of a free base (turning, turned, falling, fallen)
+to about this size."""
+NEGLIGIBLE = 1e-13
+"""Entries below this share of the largest are rounding."""
+RANK_TOLERANCE = 1e-9
+MOST_EIGENVALUES = 14
+MOST_CELLS = 100
+"""Columns of the picture; larger matrices are drawn in blocks."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `fallingcat linearize`."""
+    parser.add_argument("robot", metavar="ROBOT", help="a URDF file, or the name of a bundled robot (see 'fallingcat robots')")
+    parser.add_argument("--fixed", action="store_true", help="weld the base to the world")
+    parser.add_argument("--base", metavar="LINK", help="the link that is the base; the file's root otherwise")
+    parser.add_argument("--joint-dynamics", action="store_true", help="add the joints' damping, friction and armature")
+    parser.add_argument(
+        "--state", metavar="STATE", default="neutral",
+        help="neutral (default), random, or a .npz or .json file that holds q and, unless at rest, nu",
+    )  # fmt: skip
+    parser.add_argument("--velocity", default="body", help="the base twist of the state: body (default) or inertial")
+    parser.add_argument(
+        "--torques", default="free", help="free (default): no joint accelerates and nothing pushes the base; hold: nothing accelerates"
+    )
+    parser.add_argument("--out", metavar="FILE.npz", help="write A, B, the state and the eigenvalues, and a picture beside it")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.epilog = "With --torques hold, a wrench on the base, constant in its coordinates, holds a floating robot."
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Load, linearize, print, write."""
+    check_velocity(arguments.velocity)
+    if arguments.torques not in ("free", "hold"):
+        raise InputError("unknown torques", expected="'free' or 'hold'", got=repr(arguments.torques))
+    target = _target(arguments.out)
+    robot = load(arguments.robot, floating=not arguments.fixed, base=arguments.base, joint_dynamics=arguments.joint_dynamics)
+    if not robot.nv:
+        raise InputError("nothing to linearize: nothing of this robot moves", hint="leave out --fixed")
+    result = measure(robot, read_state(robot, arguments.state), arguments.velocity, held=arguments.torques == "hold")
+    written = _write(result, target) if target else []
+    if arguments.json:
+        print(json.dumps(as_json(result), indent=2, allow_nan=False))
+        return 0
+    console = stdout_console()
+    show(result, console)
+    if target and not figures.available():
+        console.print(Text(figures.MISSING, style="yellow"))
+    if written:
+        heading(console, "Written")
+        for path in written:
+            console.print(Text(str(path)), soft_wrap=True)
+    return 0
+
+
+def _target(name: str | None) -> Path | None:
+    if name is None:
+        return None
+    path = Path(name)
+    if path.suffix != ".npz":
+        raise InputError("--out is not a .npz file", got=repr(name))
+    return path
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is computed
+
+
+@dataclass(frozen=True)
+class Result:
+    """The linearization at a state, and what it says."""
+
+    robot: Robot
+    state: State
+    velocity: str
+    tau: Array
+    dnu: Array
+    A: Array
+    B: Array
+    eigenvalues: NDArray[np.complex128]
+    """By real part, then imaginary part, largest first."""
+    eigenvector_condition: float
+    rank: int
+    mass_condition: float
+
+    @property
+    def parts(self) -> list[tuple[str, int]]:
+        """Names and sizes of the blocks of z."""
+        base = 6 if self.robot.floating else 0
+        parts = [("z_H", base), ("z_s", self.robot.n), ("z_v", base), ("z_r", self.robot.n)]
+        return [(name, size) for name, size in parts if size]
+
+    @property
+    def filled(self) -> NDArray[np.bool_]:
+        """Entries of [A, B] that are larger than rounding."""
+        return np.concatenate([np.abs(M) > NEGLIGIBLE * max(float(np.abs(M).max(initial=0.0)), 1.0) for M in (self.A, self.B)], axis=1)
+
+    @property
+    def count(self) -> int:
+        """Entries of A that are larger than rounding."""
+        return int(self.filled[:, : len(self.A)].sum())
+
+    @property
+    def fill(self) -> float:
+        """Their share."""
+        return self.count / self.A.size
+
+    @property
+    def equilibrium(self) -> bool:
+        """Does the robot stay where it is?"""
+        return bool(np.abs(self.state.nu).max(initial=0.0) == 0.0 and np.abs(self.dnu).max(initial=0.0) < 1e-9)
+
+
+def measure(robot: Robot, state: State, velocity: str = "body", held: bool = False) -> Result:
+    """Linearize around the torques that give the joints no acceleration, and the base neither if it is held."""
+    q, nu = state.q, state.nu
+    body = _body_velocity(robot, q, nu) if velocity == "inertial" else nu
+    dnu = np.zeros(robot.nv)
+    if robot.floating and not held:
+        dnu[:6] = robot.base_acceleration(q, body, np.zeros(robot.n))
+    tau = np.array(robot.inverse_dynamics(q, body, dnu))
+    if robot.floating and not held:
+        tau[:6] = 0.0  # rounding
+    found = robot.linearize(q, nu, tau, velocity)
+    A: Array = np.array(found.A)
+    B: Array = np.array(found.B)
+    if not (np.isfinite(A).all() and np.isfinite(B).all()):
+        raise InputError("the linearization is not finite at this state", hint="'fallingcat doctor' may say why")
+    values, vectors = np.linalg.eig(A)
+    M = robot.mass_matrix(q)
+    d = np.sqrt(np.abs(np.diag(M)))
+    order = np.lexsort((-values.imag, -values.real.round(9)))
+    with np.errstate(over="ignore"):
+        spread = float(np.linalg.cond(vectors))
+    return Result(
+        robot, state, velocity, tau, dnu, A, B, values[order].astype(np.complex128), spread, controllable(A, B),
+        condition(np.linalg.eigvalsh(M / np.outer(d, d))),
+    )  # fmt: skip
+
+
+def _body_velocity(robot: Robot, q: Array, nu: Array) -> Array:
+    if not robot.floating:
+        return nu
+    H, _ = robot.split(q)
+    R, p, v, w = H[:3, :3], H[:3, 3], nu[:3], nu[3:6]
+    return np.concatenate([R.T @ (v + np.cross(w, p)), R.T @ w, nu[6:]])
+
+
+def controllable(A: Array, B: Array, tolerance: float = RANK_TOLERANCE) -> int:
+    """The rank of [B, A B, A^2 B, ...], built direction by direction so that no power of A is ever formed."""
+    size = max(float(np.linalg.norm(A, 2)), 1e-300)
+    basis = np.zeros((len(A), 0))
+    new = B / (float(np.linalg.norm(B, 2)) or 1.0) if B.size else B
+    while new.shape[1] and basis.shape[1] < len(A):
+        for _ in range(2):  # once more, against rounding
+            new = new - basis @ (basis.T @ new)
+        U, s, _ = np.linalg.svd(new, full_matrices=False)
+        directions = U[:, s > tolerance]
+        basis = np.concatenate([basis, directions], axis=1)
+        new = A @ directions / size
+    return min(basis.shape[1], len(A))
+
+
+@dataclass(frozen=True)
+class Mode:
+    """Eigenvalues that are the same to the eye, a pair counting as one mode."""
+
+    real: float
+    imag: float
+    count: int
+
+    @property
+    def words(self) -> str:
+        if self.imag == 0.0 and self.real == 0.0:
+            return "neutral: drifts, slides or falls at a steady rate"
+        if self.imag == 0.0:
+            how = "grows" if self.real > 0 else "decays"
+            return f"{how} by e in {number(1 / abs(self.real), 3)} s"
+        how = "oscillates" if self.real == 0.0 else "oscillates and grows" if self.real > 0 else "oscillates and decays"
+        return f"{how}, {number(self.imag / (2 * np.pi), 3)} Hz"
+
+
+def modes(eigenvalues: NDArray[np.complex128]) -> list[Mode]:
+    """Distinct modes, the most unstable first."""
+    found: dict[tuple[float, float], int] = {}
+    for x in eigenvalues:
+        size = max(abs(x), 1.0)
+        re = 0.0 if abs(x.real) < ZERO * size else float(f"{x.real:.4g}")
+        im = 0.0 if abs(x.imag) < ZERO * size else float(f"{x.imag:.4g}")
+        if im >= 0.0:
+            found[re, im] = found.get((re, im), 0) + 1
+    return [Mode(re, im, count) for (re, im), count in sorted(found.items(), reverse=True)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# In the terminal
+
+
+def show(result: Result, console: Console) -> None:
+    """Print the linearization, section by section."""
+    robot, A, B = result.robot, result.A, result.B
+    console.print(Text.assemble((printable(robot.name), STRONG), "   z' = A z + B u on the group of states (paper 000)"))
+    base = "floating" if robot.floating else "fixed"
+    moving = "nothing accelerates" if not result.dnu.any() else "the joints do not accelerate, nothing pushes the base"
+    pairs: list[tuple[str, Any]] = [
+        ("state", result.state.words),
+        ("torques", f"{moving}; largest {number(float(np.abs(result.tau).max(initial=0.0)))} N m or N"),
+        ("velocity", f"{result.velocity}, {base} base {printable(robot.base)!r}"),
+        ("A", f"{len(A)} × {len(A)}, {result.count} entries not zero ({result.fill:.0%})"),
+        ("B", f"{B.shape[0]} × {B.shape[1]}, joint torques"),
+    ]
+    if not result.equilibrium:
+        frozen = "the robot does not stay here: eigenvalues and rank are those of A and B frozen at this instant"
+        pairs.append(("", Text(frozen, style="yellow")))
+    console.print(facts(pairs))
+    heading(console, "Sparsity", _sparsity_note(result))
+    console.print(picture(result))
+    heading(console, "Eigenvalues", _stability(result))
+    t = table("real", "imaginary", "times", "", right=(0, 1, 2))
+    found = modes(result.eigenvalues)
+    for mode in found[:MOST_EIGENVALUES]:
+        imag = f"± {number(mode.imag)}" if mode.imag else "0"
+        style = "red" if mode.real > 0 else ""
+        t.add_row(Text(number(mode.real), style=style), imag, str(mode.count), Text(mode.words, style=QUIET))
+    console.print(t)
+    if len(found) > MOST_EIGENVALUES:
+        console.print(Text(f"and {len(found) - MOST_EIGENVALUES} more; --out writes them all", style=QUIET))
+    heading(console, "Numbers")
+    rank = f"{result.rank} of {len(A)} by joint torques"
+    if robot.floating and result.rank == 2 * robot.n:
+        rank += "; the other 12 are the momentum, which they cannot change, and what it moves"
+    console.print(
+        facts(
+            [
+                ("controllability rank", rank),
+                ("condition of the eigenvectors", _large(result.eigenvector_condition, "A is not diagonalizable")),
+                ("condition of M, scaled", _large(result.mass_condition, "singular")),
+            ]
+        )
+    )
+
+
+def _large(x: float, words: str) -> str:
+    return words if not np.isfinite(x) or x > 1e12 else f"{x:.3g}"
+
+
+def _stability(result: Result) -> str:
+    largest = max((m.real for m in modes(result.eigenvalues)), default=0.0)
+    return f"unstable: {number(largest)} 1/s" if largest > 0 else "none grows exponentially"
+
+
+def _sparsity_note(result: Result) -> str:
+    side = _side(result)
+    size = f"; a cell is {side} × {side} entries" if side > 1 else ""
+    return "A | B, where not zero" + size
+
+
+def _side(result: Result) -> int:
+    return -(-(result.A.shape[1] + result.B.shape[1]) // MOST_CELLS)
+
+
+def picture(result: Result) -> Text:
+    """Where A and B are not zero: one character is two rows high, so that entries are squares; large matrices in blocks."""
+    columns = [*result.parts, ("u", result.B.shape[1])]
+    whole, side = result.filled, _side(result)
+    text = Text(no_wrap=True)
+    edges = np.cumsum([0, *(size for _, size in columns)])
+    widths = [-(-size // side) for _, size in columns]
+    text.append("      " + " ".join(f"{name:<{width}}"[: max(width, 1)] for (name, _), width in zip(columns, widths, strict=True)))
+    top = 0
+    for name, size in result.parts:
+        rows = [_reduced(whole[top : top + size, a:b], side) for a, b in pairwise(edges)]
+        for k in range(0, len(rows[0]), 2):
+            text.append("\n")
+            text.append(f"{name + chr(39) if k == 0 else '':>4}  ", style=QUIET)
+            for j, part in enumerate(rows):
+                if j:
+                    text.append("│", style="cyan" if j == len(rows) - 1 else QUIET)
+                lower = part[k + 1] if k + 1 < len(part) else np.zeros_like(part[k])
+                text.append("".join("·▀▄█"[int(a) + 2 * int(b)] for a, b in zip(part[k], lower, strict=True)), style="cyan")
+        top += size
+        if top < len(whole):
+            text.append("\n      ")
+            text.append("┼".join("─" * width for width in widths), style=QUIET)
+    return text
+
+
+def _reduced(block: NDArray[np.bool_], side: int) -> NDArray[np.bool_]:
+    """The block with each square of entries as one cell."""
+    height, width = (-(-x // side) for x in block.shape)
+    padded = np.zeros((height * side, width * side), dtype=bool)
+    padded[: block.shape[0], : block.shape[1]] = block
+    return np.asarray(padded.reshape(height, side, width, side).any(axis=(1, 3)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Into files
+
+
+def as_json(result: Result) -> dict[str, Any]:
+    """The numbers in plain types; what is infinite is null."""
+
+    def plain(x: float) -> float | None:
+        return float(x) if np.isfinite(x) else None
+
+    return {
+        "robot": result.robot.name,
+        "state": {"words": result.state.words, "q": result.state.q.tolist(), "nu": result.state.nu.tolist()},
+        "velocity": result.velocity,
+        "tau": result.tau.tolist(),
+        "dnu": result.dnu.tolist(),
+        "A": result.A.tolist(),
+        "B": result.B.tolist(),
+        "fill": result.fill,
+        "eigenvalues": [[float(x.real), float(x.imag)] for x in result.eigenvalues],
+        "modes": [{"real": m.real, "imag": m.imag, "count": m.count} for m in modes(result.eigenvalues)],
+        "controllability_rank": result.rank,
+        "conditions": {"eigenvectors": plain(result.eigenvector_condition), "mass_matrix": plain(result.mass_condition)},
+    }
+
+
+def _write(result: Result, path: Path) -> list[Path]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(
+            path, A=result.A, B=result.B, q=result.state.q, nu=result.state.nu, tau=result.tau, eigenvalues=result.eigenvalues,
+            controllability_rank=result.rank, velocity=result.velocity,
+        )  # fmt: skip
+        return [path, draw(result, path.with_suffix(".png"))] if figures.available() else [path]
+    except OSError as error:
+        raise InputError(f"cannot write {str(path)!r}", got=error.strerror or str(error), hint="choose another --out") from error
+
+
+def draw(result: Result, path: Path) -> Path:
+    """The picture: sparsity with magnitudes, and the eigenvalues in the plane."""
+    import matplotlib as mpl
+    from matplotlib.colors import LogNorm
+
+    whole = np.abs(np.concatenate([result.A, result.B], axis=1))
+    m = len(result.A)
+    shown = np.where(result.filled, whole, np.nan)
+    with figures.drawing(path, 2, 12.5, 5.4, widths=(1.35, 1.0)) as (figure, axes):
+        left, right = axes
+        high = float(10.0 ** np.ceil(np.log10(max(np.nanmax(shown), 1.0))))
+        colors = mpl.colormaps["viridis_r"]
+        image = left.imshow(shown, norm=LogNorm(vmin=high * 1e-6, vmax=high, clip=True), cmap=colors, interpolation="nearest")
+        figure.colorbar(image, ax=left, shrink=0.85, extend="min", label="magnitude; white is 0")
+        names = [*result.parts, ("u", result.B.shape[1])]
+        edges = np.cumsum([0, *(size for _, size in names)])
+        for edge in edges[1:-1]:
+            strong = edge == m
+            left.axvline(edge - 0.5, color=figures.QUIET, linewidth=1.6 if strong else 0.6)
+            if edge < m:
+                left.axhline(edge - 0.5, color=figures.QUIET, linewidth=0.6)
+        centres = (edges[:-1] + edges[1:] - 1) / 2
+        pretty = {"z_H": "$z_H$", "z_s": "$z_s$", "z_v": "$z_v$", "z_r": "$z_r$", "u": "$u$"}
+        left.set_xticks(centres, [pretty[name] for name, _ in names])
+        dotted = {"z_H": r"$\dot z_H$", "z_s": r"$\dot z_s$", "z_v": r"$\dot z_v$", "z_r": r"$\dot z_r$"}
+        left.set_yticks(centres[:-1], [dotted[name] for name, _ in names[:-1]])
+        left.tick_params(length=0)
+        left.grid(visible=False)
+        left.set_title(f"A | B of {printable(result.robot.name)}: {result.fill:.0%} of A is not zero", loc="left")
+        _eigenvalue_panel(right, result)
+    return path
+
+
+def _eigenvalue_panel(ax: Any, result: Result) -> None:
+    values = result.eigenvalues
+    unstable = [m for m in modes(values) if m.real > 0]
+    near = np.abs(values) < ZERO
+    groups = [
+        (values[near], figures.QUIET, f"{int(near.sum())} at zero"),
+        (values[~near & (values.real <= ZERO)], figures.OURS, "do not grow"),
+        (values[~near & (values.real > ZERO)], figures.FAMILY[1], "grow"),
+    ]
+    for points, color, label in groups:
+        if len(points):
+            ax.scatter(points.real, points.imag, s=44, color=color, label=label, alpha=0.75, edgecolor="white", zorder=3)
+    reach = 1.15 * max(float(np.abs(values).max(initial=0.0)), 1.0)
+    ax.set_xlim(-reach, reach)
+    ax.set_ylim(-reach, reach)
+    ax.axvspan(0.0, reach, color=figures.FAMILY[1], alpha=0.05, linewidth=0)
+    ax.axvline(0.0, color=figures.QUIET, linewidth=0.9)
+    ax.axhline(0.0, color=figures.QUIET, linewidth=0.9)
+    ax.set_aspect("equal")
+    ax.set_xlabel("real part, 1/s: to the right, perturbations grow")
+    ax.set_ylabel("imaginary part, rad/s")
+    title = f"Eigenvalues of A: fastest growth {number(unstable[0].real)} 1/s" if unstable else "Eigenvalues of A: none grows"
+    ax.set_title(title, loc="left")
+    ax.legend(loc="upper left")
