@@ -18,6 +18,7 @@ from fallingcat.algorithms.kinematics import (
 )
 from fallingcat.model.model import WORLD, Model
 from fallingcat.spatial import Inertia, MatrixRotation, Motion, Subspace, Transform
+from fallingcat.spatial.principal import rotated
 from fallingcat.spatial.vec3 import IDENTITY, ZERO, scale
 
 COMMON = "common"
@@ -69,8 +70,10 @@ def _moved(X: Transform, inertia: Inertia) -> Inertia:
     """X^T I X through the centre of mass, which is a constant of the body: fewer operations than about the origin."""
     if isinstance(inertia.mass, float) and inertia.mass > 0.0:
         com = scale(1.0 / inertia.mass, inertia.h)
-        about_com = X.E.inverse_conjugate(inertia.about_com())
-        return Inertia.from_com(inertia.mass, X.point(com), about_com, X.b)
+        about_com = inertia.about_com()
+        constant = all(type(x) is float for x in about_com)
+        turned = rotated(X.E, about_com) if constant else X.E.inverse_conjugate(about_com)
+        return Inertia.from_com(inertia.mass, X.point(com), turned, X.b)
     return X.T @ inertia
 
 

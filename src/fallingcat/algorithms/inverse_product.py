@@ -37,16 +37,23 @@ def minus_inverse_times(
     """-M^-1 B for each B of `right`, where some columns of the results are known."""
     wanted = {(b, j): [row[j] for row in B] for b, B in enumerate(right) for j in range(model.nv) if j not in known[b]}
     found = {(b, j): column for b, columns in enumerate(known) for j, column in columns.items()}
-    if factors is None or not model.floating:
+    if factors is None or not model.floating or not wanted:
         found |= _dense(Minv, list(range(model.nv)), wanted)
     else:
         base = list(model.dofs(0))
-        found |= {key: _by_factors(model, factors, column) for key, column in wanted.items() if key[1] in base}
+        of_base = {key: column for key, column in wanted.items() if key[1] in base}
+        if model.nv <= SMALL:
+            found |= _dense(Minv, list(range(model.nv)), of_base)
+        else:
+            found |= {key: _by_factors(model, factors, column) for key, column in of_base.items()}
         for branch in _branches(model):
             members = {key: column for key, column in wanted.items() if key[1] in branch}
             found |= _branch(model, Minv, factors, base, branch, members)
     return [[[found[b, j][i] for j in range(model.nv)] for i in range(model.nv)] for b in range(len(right))]
 
+
+SMALL = 24
+"""Degrees of freedom up to which a dense product is faster than sparse ones."""
 
 Wanted = dict[tuple[int, int], list[Scalar]]
 """(matrix, column) -> entries."""
