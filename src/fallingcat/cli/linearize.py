@@ -50,8 +50,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--velocity", default="body", help="the base twist of the state: body (default) or inertial")
     parser.add_argument(
-        "--torques", default="free", help="free (default): no joint accelerates and nothing pushes the base; hold: nothing accelerates"
-    )
+        "--torques", default="free",
+        help="free (default): no joint accelerates and nothing pushes the base; hold: nothing accelerates",
+    )  # fmt: skip
     parser.add_argument("--out", metavar="FILE.npz", help="write A, B, the state and the eigenvalues, and a picture beside it")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.epilog = "With --torques hold, a wrench on the base, constant in its coordinates, holds a floating robot."
@@ -123,7 +124,8 @@ class Result:
     @property
     def filled(self) -> NDArray[np.bool_]:
         """Entries of [A, B] that are larger than rounding."""
-        return np.concatenate([np.abs(M) > NEGLIGIBLE * max(float(np.abs(M).max(initial=0.0)), 1.0) for M in (self.A, self.B)], axis=1)
+        sizes = (np.abs(M) for M in (self.A, self.B))
+        return np.concatenate([size > NEGLIGIBLE * max(float(size.max(initial=0.0)), 1.0) for size in sizes], axis=1)
 
     @property
     def count(self) -> int:
@@ -286,7 +288,8 @@ def _sparsity_note(result: Result) -> str:
 
 
 def _side(result: Result) -> int:
-    return -(-(result.A.shape[1] + result.B.shape[1]) // MOST_CELLS)
+    width = len(result.A) + result.robot.n
+    return -(-width // MOST_CELLS)
 
 
 def picture(result: Result) -> Text:
@@ -296,7 +299,8 @@ def picture(result: Result) -> Text:
     text = Text(no_wrap=True)
     edges = np.cumsum([0, *(size for _, size in columns)])
     widths = [-(-size // side) for _, size in columns]
-    text.append("      " + " ".join(f"{name:<{width}}"[: max(width, 1)] for (name, _), width in zip(columns, widths, strict=True)))
+    names = (f"{name:<{width}}"[:width] for (name, _), width in zip(columns, widths, strict=True))
+    text.append("      " + " ".join(names))
     top = 0
     for name, size in result.parts:
         rows = [_reduced(whole[top : top + size, a:b], side) for a, b in pairwise(edges)]

@@ -1,0 +1,39 @@
+"""Every example runs as it is, without a screen, in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_example(example: Path, tmp_path: Path) -> None:
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "MPLBACKEND": "Agg"}
+    result = subprocess.run(
+        [sys.executable, "-W", "error", str(example)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300,
+        check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.strip()
+
+
+def test_the_lqr_example_draws(tmp_path: Path) -> None:
+    """The flying manipulator comes back from 90 degrees and more, and its figure is no empty sheet."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "MPLBACKEND": "Agg"}
+    script = ROOT / "examples" / "03_linearize_and_lqr.py"
+    words = [sys.executable, str(script)]
+    result = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    lines = [line.split() for line in result.stdout.splitlines() if line.startswith("from ")]
+    ends = {float(line[1]): float(line[-1]) for line in lines}
+    assert max(ends) >= 170
+    assert max(ends.values()) < 1e-3
+    data = (tmp_path / "out" / "lqr.png").read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert len(data) > 20_000
