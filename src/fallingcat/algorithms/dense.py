@@ -29,13 +29,19 @@ def factor(A: Matrix) -> tuple[list[list[Scalar]], list[Scalar]]:
     return L, Dinv
 
 
+def forward_substitute(L: Matrix, b: Sequence[Scalar]) -> list[Scalar]:
+    """Solve L x = b."""
+    x = list(b)
+    for i in range(len(b)):
+        for k in range(i):
+            x[i] = x[i] - L[i][k] * x[k]
+    return x
+
+
 def substitute(L: Matrix, Dinv: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
     """Solve L D L^T x = b."""
     n = len(b)
-    x = list(b)
-    for i in range(n):
-        for k in range(i):
-            x[i] = x[i] - L[i][k] * x[k]
+    x = forward_substitute(L, b)
     x = [a * d for a, d in zip(x, Dinv, strict=True)]
     for i in reversed(range(n)):
         for k in range(i + 1, n):

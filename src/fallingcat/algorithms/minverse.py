@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fallingcat import scalar
 from fallingcat.algorithms.common_frame import COMMON, CommonFrame, common_frame
 from fallingcat.algorithms.crba import mass_matrix
-from fallingcat.algorithms.dense import inverse_symmetric, mirrored, multiply, subtract, transpose
+from fallingcat.algorithms.dense import factor, forward_substitute, inverse_symmetric, mirrored, multiply, subtract, transpose
 from fallingcat.algorithms.kinematics import PerBody, Vector
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
@@ -36,8 +36,10 @@ class Articulated:
 
     U: PerBody[list[Force]]
     """U = IA S."""
+    D: PerBody[Block]
+    """D = S^T U, rotor inertia included."""
     Dinv: PerBody[Block]
-    """D^-1 with D = S^T U, rotor inertia included."""
+    """D^-1."""
     UDinv: PerBody[list[Force]]
     """U D^-1."""
     Ia: PerBody[ArticulatedInertia]
@@ -49,20 +51,21 @@ def articulated_bodies(c: CommonFrame) -> Articulated:
     model = c.model
     IA: PerBody[ArticulatedInertia] = {i: I.articulated() for i, I in c.I.items()}
     U: PerBody[list[Force]] = {}
+    D: PerBody[Block] = {}
     Dinv: PerBody[Block] = {}
     UDinv: PerBody[list[Force]] = {}
     Ia: PerBody[ArticulatedInertia] = {}
     for i, p in model.tip_to_base():
         U[i] = [IA[i] @ s for s in c.S[i].columns]
-        D = [[s @ column for column in U[i]] for s in c.S[i].columns]
-        for k, row in enumerate(D):
+        D[i] = [[s @ column for column in U[i]] for s in c.S[i].columns]
+        for k, row in enumerate(D[i]):
             row[k] = row[k] + model.bodies[i].armature
-        Dinv[i] = inverse_symmetric(D)
+        Dinv[i] = inverse_symmetric(D[i])
         if p != WORLD:
             UDinv[i] = [_combine(U[i], column) for column in Dinv[i]]
             Ia[i] = IA[i].minus_product(U[i], UDinv[i])
             IA[p] = IA[p] + Ia[i]
-    return Articulated(U, Dinv, UDinv, Ia)
+    return Articulated(U, D, Dinv, UDinv, Ia)
 
 
 def inverse_mass_matrix(model: Model, q: Vector) -> Block:
@@ -95,7 +98,7 @@ def _by_factor(model: Model, bodies: Articulated, W: Blocks) -> Blocks:
     """The blocks (i, j), i <= j, of W D^-1 W^T."""
     inverse: Blocks = {}
     for root in (i for i, p in model.base_to_tip() if p == WORLD):
-        inverse |= _through_root(model, root, W, bodies.Dinv[root])  # (3), m = root
+        inverse |= _through_root(model, root, W, bodies.D[root])  # (3), m = root
     for m, p in model.base_to_tip():
         if p == WORLD:
             continue
@@ -161,11 +164,17 @@ def inverse_factor(c: CommonFrame, bodies: Articulated) -> Blocks:
     return W
 
 
-def _through_root(model: Model, root: int, W: Blocks, Dinv: Block) -> Blocks:
-    """All blocks (i, j), i <= j, of W D^-1 W^T that pass through one root joint, as one dense product."""
+def _through_root(model: Model, root: int, W: Blocks, D: Block) -> Blocks:
+    """All blocks (i, j), i <= j, of W D^-1 W^T that pass through one root joint, as one dense product.
+
+    With D = L d L^T it is V d^-1 V^T, V = W L^-T: cheaper than with D^-1, and symmetric.
+    """
     carried = [i for i in range(root, len(model.bodies)) if (i, root) in W]
     rows = [row for i in carried for row in W[i, root]]
-    product = scalar.matmul(rows, transpose(multiply(rows, Dinv)), symmetric=True)
+    L, dinv = factor(D)
+    V = [forward_substitute(L, row) for row in rows]
+    right = [[x * d for x in column] for column, d in zip(transpose(V), dinv, strict=True)]
+    product = scalar.matmul(V, right, symmetric=True)
     start: PerBody[int] = {}
     total = 0
     for i in carried:
