@@ -13,7 +13,7 @@ from typing import Protocol, cast
 
 from rich.console import Console
 
-PAPERS = {"002": "paper002"}
+PAPERS = {"000": "paper000", "002": "paper002"}
 """Number of a paper -> its module."""
 
 
