@@ -19,6 +19,8 @@ from fallingcat.trace.blocks import Entry
 from fallingcat.trace.program import Program
 
 ONE = Lanes(1)
+STORES = 512
+"""Results copied by one function: a longer one takes more than its share of time to compile."""
 
 
 def single_text(program: Program, plan: Schedule, vector: Lanes) -> str:
@@ -34,8 +36,9 @@ def single_text(program: Program, plan: Schedule, vector: Lanes) -> str:
     for name, text in chain.from_iterable(write_pieces(program, plan, ONE, vector, storage)):
         functions.append(text)
         calls.append(f"  call void @{name}({storage.arguments})")
-    functions.append(_fixed_results(program, plan, storage))
-    calls.append(f"  call void @fc_fixed({storage.arguments})")
+    for k, text in enumerate(_fixed_results(program, plan, storage)):
+        functions.append(text)
+        calls.append(f"  call void @fc_fixed{k}({storage.arguments})")
     body = "\n".join(calls)
     functions.append(f"define void @fc_single({storage.parameters}) #1 {{\n{body}\n  ret void\n}}")
     wide = declarations(vector)
@@ -100,11 +103,20 @@ def _angles(program: Program, plan: Schedule, vector: Lanes, storage: Storage) -
     return writer.function("fc_angles")
 
 
-def _fixed_results(program: Program, plan: Schedule, storage: Storage) -> str:
-    """Results that no piece has written: constants, inputs, and entries of blocks."""
-    writer = PieceWriter(program, plan, ONE, storage)
+def _fixed_results(program: Program, plan: Schedule, storage: Storage) -> list[str]:
+    """Results that no piece has written: constants, inputs, and entries of blocks; in functions of a moderate size."""
     entries = {program.first + k for k, (op, _) in enumerate(program.instructions) if isinstance(op, Entry)}
     entries -= plan.written
-    for k in sorted({value for flat in program.results for value in flat if value < program.first or value in entries}):
-        storage.store_result(writer, k, writer.value(k))
-    return writer.function("fc_fixed")
+    stores = [
+        (value, j, position)
+        for j, flat in enumerate(program.results)
+        for position, value in enumerate(flat)
+        if value < program.first or value in entries
+    ]
+    functions: list[str] = []
+    for start in range(0, len(stores), STORES):
+        writer = PieceWriter(program, plan, ONE, storage)
+        for value, j, position in stores[start : start + STORES]:
+            writer.store(writer.value(value), f"%out{j}", position)
+        functions.append(writer.function(f"fc_fixed{len(functions)}"))
+    return functions
