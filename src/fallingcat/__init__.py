@@ -6,6 +6,7 @@
 """
 
 from fallingcat.compile.threads import set_threads as set_threads
+from fallingcat.coordinates import change_coordinates as change_coordinates
 from fallingcat.errors import FallingCatError as FallingCatError
 from fallingcat.errors import FrameError as FrameError
 from fallingcat.errors import InputError as InputError
@@ -23,5 +24,5 @@ from fallingcat.robot import load as load
 __version__ = "0.1.0"
 __all__ = [
     "Builder", "Description", "FallingCatError", "Finding", "FrameError", "InputError", "ModelError", "Robot", "TraceError",
-    "compile", "diagnose", "load", "robots", "set_threads",
+    "change_coordinates", "compile", "diagnose", "load", "robots", "set_threads",
 ]  # fmt: skip

@@ -56,6 +56,9 @@ PEERS: dict[str, Peer] = {
     "inverse_dynamics_derivatives": lambda pin, m, d, x, f: lambda: pin.computeRNEADerivatives(m, d, x["q"], x["nu"], x["dnu"]),
     "forward_dynamics_derivatives": lambda pin, m, d, x, f: lambda: pin.computeABADerivatives(m, d, x["q"], x["nu"], x["tau"]),
     "inverse_mass_matrix": lambda pin, m, d, x, f: lambda: pin.computeMinverse(m, d, x["q"]),
+    "coriolis_matrix": lambda pin, m, d, x, f: lambda: pin.computeCoriolisMatrix(m, d, x["q"], x["nu"]),
+    # what Pinocchio does not have: its user would call for one unit velocity after the other
+    "christoffel_symbols": lambda pin, m, d, x, f: lambda: [pin.computeCoriolisMatrix(m, d, x["q"], e) for e in x["units"]],
     "gravity_torque": lambda pin, m, d, x, f: lambda: pin.computeGeneralizedGravity(m, d, x["q"]),
     "kinetic_energy": lambda pin, m, d, x, f: lambda: pin.computeKineticEnergy(m, d, x["q"], x["nu"]),
     "potential_energy": lambda pin, m, d, x, f: lambda: pin.computePotentialEnergy(m, d, x["q"]),
@@ -164,7 +167,7 @@ def _peer_time(name: str, robot: Robot, model: Any, rng: np.random.Generator) ->
 
     data = model.createData()
     q = pin.integrate(model, pin.neutral(model), rng.normal(size=model.nv))
-    state = {"q": q} | {k: rng.normal(size=model.nv) for k in ("nu", "dnu", "tau")}
+    state = {"q": q, "units": np.eye(model.nv)} | {k: rng.normal(size=model.nv) for k in ("nu", "dnu", "tau")}
     frame = model.getFrameId(robot.link_names[-1])
     return microseconds(PEERS[name](pin, model, data, state, frame))
 

@@ -13,7 +13,9 @@ from typing import Any
 from fallingcat.algorithms import (
     aba,
     aba_derivatives,
+    christoffel,
     configuration,
+    coriolis,
     crba,
     energy,
     frame_derivatives,
@@ -46,13 +48,17 @@ class Function:
     """Does it take external wrenches?"""
     results: type | None = None
     """The named tuple of a function with several results."""
+    any_representation: bool = False
+    """Does it take the base twist in any representation? The model is made for one, the algorithm does not know."""
 
 
 Q = ("q", "nq")
 NU = ("nu", "nv")
 DNU = ("dnu", "nv")
 TAU = ("tau", "nv")
+W = ("w", "nv")
 SQUARE: tuple[Size, ...] = ("nv", "nv")
+CUBE: tuple[Size, ...] = ("nv", "nv", "nv")
 FRAME = ("frame", "representation")
 
 FUNCTIONS: dict[str, Function] = {
@@ -68,11 +74,13 @@ FUNCTIONS: dict[str, Function] = {
     "center_of_mass": Function(kinematics.center_of_mass, (Q,), (("c", (3,)),)),
     "center_of_mass_jacobian": Function(kinematics.center_of_mass_jacobian, (Q,), (("J", (3, "nv")),)),
     # dynamics
-    "inverse_dynamics": Function(rnea.inverse_dynamics, (Q, NU, DNU), (("tau", ("nv",)),), wrenches=True),
-    "forward_dynamics": Function(aba.forward_dynamics, (Q, NU, TAU), (("dnu", ("nv",)),), wrenches=True),
-    "mass_matrix": Function(crba.mass_matrix, (Q,), (("M", ("nv", "nv")),)),
-    "bias": Function(rnea.bias, (Q, NU), (("h", ("nv",)),)),
-    "gravity_torque": Function(rnea.gravity_torque, (Q,), (("g", ("nv",)),)),
+    "inverse_dynamics": Function(
+        rnea.inverse_dynamics, (Q, NU, DNU), (("tau", ("nv",)),), wrenches=True, any_representation=True
+    ),
+    "forward_dynamics": Function(aba.forward_dynamics, (Q, NU, TAU), (("dnu", ("nv",)),), wrenches=True, any_representation=True),
+    "mass_matrix": Function(crba.mass_matrix, (Q,), (("M", ("nv", "nv")),), any_representation=True),
+    "bias": Function(rnea.bias, (Q, NU), (("h", ("nv",)),), any_representation=True),
+    "gravity_torque": Function(rnea.gravity_torque, (Q,), (("g", ("nv",)),), any_representation=True),
     "base_acceleration": Function(rnea.base_acceleration, (Q, NU, ("ddr", "n")), (("a", (6,)),)),
     # derivatives
     "inverse_dynamics_derivatives": Function(
@@ -123,6 +131,22 @@ FUNCTIONS: dict[str, Function] = {
         results=linearization.Linearization,
     ),
     "inverse_mass_matrix": Function(minverse.inverse_mass_matrix, (Q,), (("Minv", SQUARE),)),
+    # Coriolis
+    "coriolis_matrix": Function(coriolis.coriolis_matrix, (Q, NU), (("C", SQUARE),), ("factorization",), any_representation=True),
+    "coriolis_terms": Function(
+        coriolis.coriolis_terms,
+        (Q, NU),
+        (("C", SQUARE), ("M", SQUARE), ("M_rate", SQUARE)),
+        ("factorization",),
+        results=coriolis.CoriolisTerms,
+        any_representation=True,
+    ),
+    "mass_matrix_rate": Function(coriolis.mass_matrix_rate, (Q, NU), (("M_rate", SQUARE),), any_representation=True),
+    "coriolis_product": Function(coriolis.coriolis_product, (Q, NU, W), (("Cw", ("nv",)),)),
+    "coriolis_transpose_product": Function(coriolis.coriolis_transpose_product, (Q, NU, W), (("CTw", ("nv",)),)),
+    "christoffel_symbols": Function(christoffel.christoffel_symbols, (Q,), (("G", CUBE),)),
+    "mass_matrix_derivatives": Function(christoffel.mass_matrix_derivatives, (Q,), (("dM", CUBE),)),
+    # energies
     "kinetic_energy": Function(energy.kinetic_energy, (Q, NU), (("T", ()),)),
     "potential_energy": Function(energy.potential_energy, (Q,), (("V", ()),)),
 }
@@ -131,6 +155,8 @@ FUNCTIONS: dict[str, Function] = {
 def task(model: Model, name: str, wrench_frames: tuple[str, ...] = (), **options: Any) -> Task:
     """The task for one function of one robot with its options fixed."""
     function = FUNCTIONS[name]
+    if function.any_representation:
+        model = model.in_representation(options.pop("representation", "body"))
     sizes = {"nq": model.nq, "nv": model.nv, "n": model.n, "2nv": 2 * model.nv, "parameters": 10 * len(model.bodies)}
 
     def size(s: Size) -> int:

@@ -50,8 +50,11 @@ class Formulas:
             count = len(function.inputs)
             defaults = {name: "body" for name in ("representation", "velocity") if name in function.options}
             named = dict(zip(function.options, arguments[count:], strict=False))
-            chosen = tuple(sorted((defaults | named | options).items()))
-            result = Evaluate(self.model, name, (), chosen)(*(list(a) for a in arguments[:count]))
+            chosen = defaults | named | options
+            model = self.model
+            if function.any_representation:
+                model = model.in_representation(chosen.pop("representation", "body"))
+            result = Evaluate(model, name, (), tuple(sorted(chosen.items())))(*(list(a) for a in arguments[:count]))
             if function.results is not None:
                 return function.results(*map(_as_array, result))
             return _as_array(result)

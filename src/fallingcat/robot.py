@@ -15,9 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat import poses
 from fallingcat.algorithms import configuration
-from fallingcat.algorithms.aba_derivatives import ForwardDynamicsDerivatives
-from fallingcat.algorithms.frame_derivatives import FrameAccelerationDerivatives, FrameVelocityDerivatives
-from fallingcat.algorithms.rnea_derivatives import InverseDynamicsDerivatives
 from fallingcat.compile import Kernel
 from fallingcat.errors import FrameError, InputError, ModelError
 from fallingcat.functions import FUNCTIONS, task
@@ -30,6 +27,8 @@ from fallingcat.model.sources import Source, read
 from fallingcat.model.suggest import closest
 from fallingcat.model.tree_text import tree_text
 from fallingcat.robot_control import Control
+from fallingcat.robot_coriolis import Coriolis
+from fallingcat.robot_derivatives import Derivatives
 from fallingcat.task import Task
 
 Array = NDArray[np.float64]
@@ -68,7 +67,7 @@ def load(
     return Robot(description, floating=floating, base=base, joint_dynamics=joint_dynamics, **options)  # type: ignore[arg-type]
 
 
-class Robot(Control):
+class Robot(Derivatives, Coriolis, Control):
     """A robot and everything that can be asked about its motion."""
 
     def __init__(
@@ -276,31 +275,46 @@ class Robot(Control):
     # Dynamics
 
     def inverse_dynamics(
-        self, q: ArrayLike, nu: ArrayLike, dnu: ArrayLike, wrenches: Wrenches | None = None, *, out: Array | None = None
+        self,
+        q: ArrayLike,
+        nu: ArrayLike,
+        dnu: ArrayLike,
+        wrenches: Wrenches | None = None,
+        representation: Representation = "body",
+        *,
+        out: Array | None = None,
     ) -> Array:
         """tau = M dnu + h - sum J^T w, (..., nv): the extended inverse dynamics of paper 000 (Table 4), base wrench first.
 
         wrenches: frame name -> (..., 6), acting on the robot, body-fixed in that frame.
+        representation: of the base twist in nu, its rate in dnu, and the base wrench (paper 004).
         """
-        return self._run("inverse_dynamics", (q, nu, dnu), out, wrenches)
+        return self._run("inverse_dynamics", (q, nu, dnu), out, wrenches, **_in(representation))
 
     def forward_dynamics(
-        self, q: ArrayLike, nu: ArrayLike, tau: ArrayLike, wrenches: Wrenches | None = None, *, out: Array | None = None
+        self,
+        q: ArrayLike,
+        nu: ArrayLike,
+        tau: ArrayLike,
+        wrenches: Wrenches | None = None,
+        representation: Representation = "body",
+        *,
+        out: Array | None = None,
     ) -> Array:
         """dnu with M dnu + h = tau + sum J^T w, (..., nv), by articulated bodies. tau has nv entries, base wrench first."""
-        return self._run("forward_dynamics", (q, nu, tau), out, wrenches)
+        return self._run("forward_dynamics", (q, nu, tau), out, wrenches, **_in(representation))
 
-    def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+    def mass_matrix(self, q: ArrayLike, representation: Representation = "body", *, out: Array | None = None) -> Array:
         """M(q), (..., nv, nv), full and symmetric, by composite rigid bodies."""
-        return self._run("mass_matrix", (q,), out)
+        return self._run("mass_matrix", (q,), out, **_in(representation))
 
-    def bias(self, q: ArrayLike, nu: ArrayLike, *, out: Array | None = None) -> Array:
+    def bias(self, q: ArrayLike, nu: ArrayLike, representation: Representation = "body", *, out: Array | None = None) -> Array:
         """h(q, nu): Coriolis, centrifugal and gravity terms, (..., nv)."""
-        return self._run("bias", (q, nu), out)
+        return self._run("bias", (q, nu), out, **_in(representation))
 
-    def gravity_torque(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+    def gravity_torque(self, q: ArrayLike, representation: Representation = "body", *, out: Array | None = None) -> Array:
         """g(q): what holds the robot still, (..., nv)."""
-        return self._run("gravity_torque", (q,), out)
+        return self._run("gravity_torque", (q,), out, **_in(representation))
 
     def kinetic_energy(self, q: ArrayLike, nu: ArrayLike, *, out: Array | None = None) -> Any:
         """nu^T M nu / 2, (...)."""
@@ -315,59 +329,6 @@ class Robot(Control):
         if not self.floating:
             raise InputError("base_acceleration needs a floating base", got="a fixed base", hint="load with floating=True")
         return self._run("base_acceleration", (q, nu, ddr), out)
-
-    # -----------------------------------------------------------------------------------------------------------------
-    # Derivatives
-
-    def inverse_dynamics_derivatives(
-        self, q: ArrayLike, nu: ArrayLike, dnu: ArrayLike, wrenches: Wrenches | None = None, *, out: Any = None
-    ) -> InverseDynamicsDerivatives:
-        """d tau / d(q, nu, dnu): .dq .dnu .ddnu, each (..., nv, nv) (paper 002; left-trivialized in q)."""
-        return self._run("inverse_dynamics_derivatives", (q, nu, dnu), out, wrenches)  # type: ignore[return-value]
-
-    def forward_dynamics_derivatives(
-        self, q: ArrayLike, nu: ArrayLike, tau: ArrayLike, wrenches: Wrenches | None = None, *, out: Any = None
-    ) -> ForwardDynamicsDerivatives:
-        """d dnu / d(q, nu, tau): .dq .dnu .dtau, each (..., nv, nv) (paper 002, eq. 17, 24; left-trivialized in q)."""
-        return self._run("forward_dynamics_derivatives", (q, nu, tau), out, wrenches)  # type: ignore[return-value]
-
-    def gravity_torque_derivatives(self, q: ArrayLike, wrenches: Wrenches | None = None, *, out: Array | None = None) -> Array:
-        """d/dq of the torque that holds the robot still, g(q) - sum J^T w, (..., nv, nv): cheap, for static problems."""
-        return self._run("gravity_torque_derivatives", (q,), out, wrenches)
-
-    def frame_velocity_derivatives(self, q: ArrayLike, nu: ArrayLike, frame: str, *, out: Any = None) -> FrameVelocityDerivatives:
-        """d/d(q, nu) of the body-fixed twist of a frame: .dq .dnu, each (..., 6, nv) (paper 002, Sec. III-D)."""
-        return self._run("frame_velocity_derivatives", (q, nu), out, frame=frame)  # type: ignore[return-value]
-
-    def frame_acceleration_derivatives(
-        self, q: ArrayLike, nu: ArrayLike, dnu: ArrayLike, frame: str, *, out: Any = None
-    ) -> FrameAccelerationDerivatives:
-        """d/d(q, nu, dnu) of the rate of that twist: .dq .dnu .ddnu, each (..., 6, nv) (paper 002, Sec. III-D)."""
-        return self._run("frame_acceleration_derivatives", (q, nu, dnu), out, frame=frame)  # type: ignore[return-value]
-
-    @property
-    def inertial_parameters(self) -> Array:
-        """(10 bodies,): (m, h, Ixx, Ixy, Ixz, Iyy, Iyz, Izz) of every body, about and in its own frame (`body_names`)."""
-        return np.array([x for body in self.model.bodies for x in body.inertia.parameters()])
-
-    @property
-    def body_names(self) -> tuple[str, ...]:
-        """The moving bodies in tree order, each by the link that its joint carries."""
-        return tuple(body.name for body in self.model.bodies)
-
-    def inverse_dynamics_regressor(self, q: ArrayLike, nu: ArrayLike, dnu: ArrayLike, *, out: Array | None = None) -> Array:
-        """Y with tau = Y inertial_parameters, (..., nv, 10 bodies), without joint dynamics."""
-        return self._run("inverse_dynamics_regressor", (q, nu, dnu), out)
-
-    def forward_dynamics_parameter_derivatives(
-        self, q: ArrayLike, nu: ArrayLike, tau: ArrayLike, wrenches: Wrenches | None = None, *, out: Array | None = None
-    ) -> Array:
-        """d dnu / d inertial_parameters = -M^-1 Y, (..., nv, 10 bodies)."""
-        return self._run("forward_dynamics_parameter_derivatives", (q, nu, tau), out, wrenches)
-
-    def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
-        """M(q)^-1, (..., nv, nv), without forming M (paper 002, Sec. IV; paper 000, Table 9)."""
-        return self._run("inverse_mass_matrix", (q,), out)
 
     # -----------------------------------------------------------------------------------------------------------------
 
@@ -410,6 +371,11 @@ class Robot(Control):
         if kernel.entry_made and getattr(type(self), name) is getattr(Robot, name):
             self.__dict__[name] = kernel.entry
         return result
+
+
+def _in(representation: Representation) -> dict[str, str]:
+    """The option for a base twist that is not body-fixed."""
+    return {} if representation == "body" else {"representation": representation}
 
 
 def _range(limits: Limits) -> tuple[float, float]:

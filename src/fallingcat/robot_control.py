@@ -96,9 +96,7 @@ class Control:
         """The state moved by z (..., 2nv): .q .nu, with H exp(z_H), s + z_s, nu + (z_v, z_r) (paper 000, eq. 17)."""
         return steps.state_plus(self._robot, q, nu, z, out)
 
-    def state_minus(
-        self, q0: ArrayLike, nu0: ArrayLike, q1: ArrayLike, nu1: ArrayLike, *, out: Array | None = None
-    ) -> Array:
+    def state_minus(self, q0: ArrayLike, nu0: ArrayLike, q1: ArrayLike, nu1: ArrayLike, *, out: Array | None = None) -> Array:
         """The shortest z (..., 2nv) with state_plus(q0, nu0, z) = (q1, nu1): log of H0^-1 H1, and differences (paper 000)."""
         return steps.state_minus(self._robot, q0, nu0, q1, nu1, out)
 

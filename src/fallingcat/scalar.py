@@ -11,12 +11,22 @@ import cmath
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Scalar: TypeAlias = Any
 """float, complex, mpmath number or traced symbol."""
 
 Matrix: TypeAlias = Sequence[Sequence[Scalar]]
+
+
+class Dots(NamedTuple):
+    """Neighbouring dot products of one vector, of `dots`: out[place + c step] = A[left:] . B[:, right + c] for c < count."""
+
+    left: int
+    right: int
+    count: int
+    place: int
+    step: int
 
 
 @dataclass(frozen=True)
@@ -31,6 +41,8 @@ class Functions:
     """(x, y, a, b) -> a if x < y else b."""
     matmul: Callable[[Matrix, Matrix, bool, bool], list[list[Scalar]]] | None = None
     """(A, B, negate, symmetric) -> A B or -A B, where a kind of scalar can do better than entry by entry."""
+    dots: Callable[..., Sequence[Scalar]] | None = None
+    """`dots`, likewise."""
 
 
 def _real(x: Scalar) -> float:
@@ -127,3 +139,37 @@ def matmul(A: Matrix, B: Matrix, negate: bool = False, symmetric: bool = False) 
     columns = list(zip(*B, strict=True))
     full = [[sign * sum((a * b for a, b in zip(row, column, strict=True)), 0.0) for column in columns] for row in A]
     return [[full[min(i, j)][max(i, j)] for j in range(len(full))] for i in range(len(full))] if symmetric else full
+
+
+def dots(A: Sequence[Scalar], B: Matrix, jobs: Sequence[Dots], size: int, slab: int = 0, add: bool = False) -> Sequence[Scalar]:
+    """A flat list of `size` numbers: dot products of pieces of A with columns of B, placed by `jobs`, and zero elsewhere.
+
+    Traced, it becomes one loop over a table, however many jobs there are. `slab`: jobs stay within stretches of this length,
+    which are filled one after the other. `add`: jobs that meet at a place add up; otherwise they must not meet.
+    """
+    for x in (A, *A) if isinstance(A, list) else (A,):
+        special = _KINDS.get(type(x))
+        if special is not None and special.dots is not None:
+            return special.dots(A, B, jobs, size, slab, add)
+    for row in B:
+        for x in row:
+            special = _KINDS.get(type(x))
+            if special is not None and special.dots is not None:
+                return special.dots(A, B, jobs, size, slab, add)
+    out: list[Scalar] = [0.0] * size
+    for left, right, count, place, step in jobs:
+        vector = A[left : left + len(B)]
+        for c in range(count):
+            total = sum((a * row[right + c] for a, row in zip(vector, B, strict=True)), 0.0)
+            out[place + c * step] = out[place + c * step] + total if add else total
+    return out
+
+
+def tensor(flat: Sequence[Scalar], shape: tuple[int, ...]) -> Any:
+    """Nested lists from a flat one, row-major; a traced result of `dots` stays one object."""
+    shaped = getattr(flat, "shaped", None)
+    if shaped is not None:
+        return shaped(shape)
+    for n in reversed(shape[1:]):
+        flat = [flat[k : k + n] for k in range(0, len(flat), n)]
+    return flat

@@ -59,6 +59,9 @@ class Task:
             values = (values,)
         flats = []
         for output, value in zip(self.outputs, values, strict=True):
+            if getattr(value, "shaped", None) is not None:  # a traced tensor stays whole
+                flats.append(value.shaped((output.size,)))
+                continue
             flat: list[Scalar] = []
             _flatten(value, len(output.shape), flat)
             if len(flat) != output.size:

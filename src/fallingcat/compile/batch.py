@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import chain
 
-from fallingcat.compile.lanes import Lanes, declarations
+from fallingcat.compile.lanes import Lanes, declarations, transpose
 from fallingcat.compile.mathlib import sincos
 from fallingcat.compile.pieces import PieceWriter, Storage, write_piece, write_pieces
 from fallingcat.compile.products import Tile, TileWriter
@@ -114,24 +114,6 @@ def _rows(lanes: Lanes) -> list[str]:
     return [f"%row{lane}" for lane in range(lanes.width)]
 
 
-def _transpose(writer: _Lines | PieceWriter | TileWriter, rows: list[str], lanes: Lanes) -> list[str]:
-    """A square of vectors transposed in registers, by exchanging halves, quarters, ..."""
-    T, W = lanes.type, lanes.width
-    rows = list(rows)
-    step = 1
-    while step < W:
-        for i in range(W):
-            if i & step:
-                continue
-            a, b = rows[i], rows[i | step]
-            low = ", ".join(f"i32 {p if not p & step else W + (p ^ step)}" for p in range(W))
-            high = ", ".join(f"i32 {p ^ step if not p & step else W + p}" for p in range(W))
-            rows[i] = writer.emit(f"shufflevector {T} {a}, {T} {b}, <{W} x i32> <{low}>")
-            rows[i | step] = writer.emit(f"shufflevector {T} {a}, {T} {b}, <{W} x i32> <{high}>")
-        step *= 2
-    return rows
-
-
 class _Lines:
     """Numbers the values of a function body."""
 
@@ -162,7 +144,7 @@ def _load_rows(j: int, size: int, lanes: Lanes) -> str:
         for row in rows:
             where = w.emit(f"getelementptr double, ptr {row}, i64 {start}")
             loaded.append(w.emit(f"load {T}, ptr {where}, align 8"))
-        for k, column in enumerate(_transpose(w, loaded, lanes)):
+        for k, column in enumerate(transpose(w, loaded, lanes)):
             where = w.emit(f"getelementptr {T}, ptr %to, i64 {start + k}")
             w.do(f"store {T} {column}, ptr {where}, align {lanes.align}")
     if size < W:
@@ -198,7 +180,7 @@ def _store_group(w: PieceWriter, known: dict[int, list[str]], j: int, start: int
     if len(set(values)) == 1:  # the same value everywhere, most often zero
         columns = _broadcast_lanes(w, w.value(values[0]), lanes, program.input_count <= values[0] < program.first)
     else:
-        columns = _transpose(w, [w.value(value) for value in values], lanes)
+        columns = transpose(w, [w.value(value) for value in values], lanes)
     for row, column in zip(rows, columns, strict=True):
         where = w.emit(f"getelementptr double, ptr {row}, i64 {start}")
         w.do(f"store {T} {column}, ptr {where}, align 8")
@@ -211,7 +193,7 @@ def _store_direct(w: TileWriter, tile: Tile, sums: dict[tuple[int, int], str]) -
     for r in range(tile.rows):
         place = w.place_of_row(r)
         vectors = [sums[r, c] for c in range(tile.columns)]
-        columns = _transpose(w, vectors, lanes) if tile.columns == W else []
+        columns = transpose(w, vectors, lanes) if tile.columns == W else []
         for lane in range(W):
             where = w.emit(f"getelementptr ptr, ptr %rows, i64 {tile.output * W + lane}")
             row = w.emit(f"load ptr, ptr {where}, align 8")

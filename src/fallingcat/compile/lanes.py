@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from typing import Protocol
 
 
 def hexadecimal(x: float) -> str:
@@ -55,3 +56,27 @@ def declarations(lanes: Lanes) -> str:
             f"declare {T} @llvm.fabs.{s}({T})",
         ]
     )
+
+
+class Emits(Protocol):
+    """Writes an instruction and names its value."""
+
+    def emit(self, text: str) -> str: ...
+
+
+def transpose(writer: Emits, rows: list[str], lanes: Lanes) -> list[str]:
+    """A square of vectors transposed in registers, by exchanging halves, quarters, ..."""
+    T, W = lanes.type, lanes.width
+    rows = list(rows)
+    step = 1
+    while step < W:
+        for i in range(W):
+            if i & step:
+                continue
+            a, b = rows[i], rows[i | step]
+            low = ", ".join(f"i32 {p if not p & step else W + (p ^ step)}" for p in range(W))
+            high = ", ".join(f"i32 {p ^ step if not p & step else W + p}" for p in range(W))
+            rows[i] = writer.emit(f"shufflevector {T} {a}, {T} {b}, <{W} x i32> <{low}>")
+            rows[i | step] = writer.emit(f"shufflevector {T} {a}, {T} {b}, <{W} x i32> <{high}>")
+        step *= 2
+    return rows

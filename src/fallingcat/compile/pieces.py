@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from fallingcat.compile.dots import dots_text
 from fallingcat.compile.lanes import Lanes
 from fallingcat.compile.products import Site, Store, product_text
 from fallingcat.compile.schedule import Schedule
 from fallingcat.trace.blocks import Product
+from fallingcat.trace.dots import DotTable
 from fallingcat.trace.program import Program
 
 
@@ -112,7 +114,7 @@ def write_pieces(program: Program, plan: Schedule, lanes: Lanes, vector: Lanes, 
             pieces.append([(name, writer.function(name))])
             continue
         op, (left, right) = program.instructions[values - program.first]
-        assert isinstance(op, Product)
+        assert isinstance(op, (Product, DotTable))
         for value, slot in plan.fills[values]:
             writer.store(writer.value(value), "%ws", slot)
         site = Site(
@@ -125,7 +127,7 @@ def write_pieces(program: Program, plan: Schedule, lanes: Lanes, vector: Lanes, 
             plan.direct.get(values),
             storage.store_direct,
         )
-        text = product_text(name, op, site)
+        text = product_text(name, op, site) if isinstance(op, Product) else dots_text(name, op, site)
         fill = [(f"fc_fill{k}", writer.function(f"fc_fill{k}"))] if plan.fills[values] else []
         pieces.append([*fill, (name, text)])
     return pieces

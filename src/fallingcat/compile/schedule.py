@@ -3,7 +3,7 @@
 One huge function is slow to compile and slow to run: the register allocator gives up. Pieces of a
 few hundred instructions that are never inlined compile in linear time; values that cross from one
 piece to another live in slots of a workspace, which are reused once their last reader is past.
-A product of blocks is a piece of its own; the entries of blocks have slots side by side.
+A product of blocks, or a table of dot products, is a piece of its own; the entries of blocks have slots side by side.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fallingcat.trace.blocks import Entry, Pack, Product
+from fallingcat.trace.dots import DotTable
 from fallingcat.trace.program import Program
 
 PIECE = 200
@@ -79,11 +80,11 @@ def _cut(program: Program, early: set[int], piece: int) -> list[tuple[int, ...] 
         value = program.first + k
         if isinstance(op, (Pack, Entry)) or (op in ("sin", "cos") and args[0] in early):
             continue  # no code of their own
-        if isinstance(op, Product) or len(run) == piece:
+        if isinstance(op, (Product, DotTable)) or len(run) == piece:
             if run:
                 pieces.append(tuple(run))
             run = []
-        if isinstance(op, Product):
+        if isinstance(op, (Product, DotTable)):
             pieces.append(value)
         else:
             run.append(value)
@@ -127,7 +128,8 @@ def _direct_products(program: Program) -> dict[int, Direct]:
     direct: dict[int, Direct] = {}
     for block, found in entries.items():
         op = program.instructions[block - program.first][0]
-        assert isinstance(op, Product)
+        if not isinstance(op, Product):
+            continue
         size = op.rows * op.columns
         simple = len(found) == size and all(v not in used and len(places.get(v, ())) == 1 for v in found.values())
         fit = _fit([places[found[i]][0] for i in range(size)], op.rows, op.columns) if simple else None
@@ -179,10 +181,11 @@ def _place_blocks(
                 else:
                     slots[a] = count + position
             count += op.rows * op.columns
-        elif isinstance(op, Product):
+        elif isinstance(op, (Product, DotTable)):
+            size = op.rows * op.columns if isinstance(op, Product) else op.size if op.output is None else 0
             if value not in direct:
                 blocks[value] = count
-                count += op.rows * op.columns
+                count += size
             fills[value] = [fill for a in args for fill in pending.pop(a, ())]
         elif isinstance(op, Entry) and args[0] not in direct:
             entries.add(value)

@@ -58,3 +58,35 @@ class CoriolisFactor:
         p = self.p
         top = [[0.0, 0.0, 0.0, *row] for row in ((0.0, p[2], -p[1]), (-p[2], 0.0, p[0]), (p[1], -p[0], 0.0))]
         return top + [[0.0, 0.0, 0.0, *self.N[i]] for i in range(3)]
+
+
+@dataclass(frozen=True, slots=True)
+class NewtonFactor:
+    """The plain factor B(v, I) = (v x*) I (paper 001, eq. 11): six columns without structure, which add up over bodies."""
+
+    columns: tuple[Force, ...]
+    frame: Frame
+
+    @staticmethod
+    def zero(frame: Frame) -> NewtonFactor:
+        return NewtonFactor((Force.zero(frame),) * 6, frame)
+
+    @staticmethod
+    def of(v: Motion, inertia: Inertia) -> NewtonFactor:
+        """The factor of a body that moves with v."""
+        units = [Motion.of([1.0 if m == k else 0.0 for m in range(6)], inertia.frame) for k in range(6)]
+        return NewtonFactor(tuple(v.cross(inertia @ unit) for unit in units), inertia.frame)
+
+    def __add__(self, other: NewtonFactor) -> NewtonFactor:
+        return NewtonFactor(tuple(a + b for a, b in zip(self.columns, other.columns, strict=True)), self.frame)
+
+    def __matmul__(self, m: Motion) -> Force:
+        """B m."""
+        total = Force.zero(self.frame)
+        for column, x in zip(self.columns, m.entries(), strict=True):
+            total = total + column * x
+        return total
+
+    def transposed(self, m: Motion) -> Force:
+        """B^T m."""
+        return Force.of([m @ column for column in self.columns], self.frame)

@@ -6,12 +6,14 @@ branches on its value.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from numbers import Real
 from typing import Any, NoReturn
 
 from fallingcat import scalar
 from fallingcat.errors import TraceError
-from fallingcat.trace.blocks import product
+from fallingcat.trace.blocks import Entry, Pack, product
+from fallingcat.trace.dots import dot_table
 from fallingcat.trace.graph import Graph
 
 _BRANCH = (
@@ -144,6 +146,55 @@ def _matmul(A: scalar.Matrix, B: scalar.Matrix, negate: bool, symmetric: bool) -
     return [[wrap(graph, i) for i in row] for row in product(graph, ids(A), ids(B), negate, symmetric)]
 
 
+def _no_number(*args: Any) -> NoReturn:
+    raise TraceError("a block is not a number; take its entries")
+
+
+class Block:
+    """A block as a flat sequence, or as a tensor of a shape, whose entries are made when they are asked for."""
+
+    __slots__ = ("first", "graph", "index", "shape")
+
+    def __init__(self, graph: Graph, index: int, shape: tuple[int, ...], first: int = 0) -> None:
+        self.graph, self.index, self.shape, self.first = graph, index, shape, first
+
+    def shaped(self, shape: tuple[int, ...]) -> Block:
+        return Block(self.graph, self.index, shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, k: int) -> Any:
+        if not -len(self) <= k < len(self):
+            raise IndexError(k)
+        k %= len(self)
+        if len(self.shape) == 1:
+            return wrap(self.graph, self.graph.raw(Entry(self.first + k), self.index))
+        size = 1
+        for n in self.shape[1:]:
+            size *= n
+        return Block(self.graph, self.index, self.shape[1:], self.first + k * size)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[k] for k in range(len(self)))
+
+
+def _dots(
+    A: Sequence[Any] | Block, B: scalar.Matrix, jobs: Sequence[scalar.Dots], size: int, slab: int, add: bool
+) -> Block | list[Any]:
+    graph = A.graph if isinstance(A, Block) else next(x.graph for row in (A, *B) for x in row if type(x) is Expr)
+
+    def ids(row: Sequence[Any]) -> list[int]:
+        return [x.index if type(x) is Expr else graph.constant(x) for x in row]
+
+    left = A.index if isinstance(A, Block) else graph.raw(Pack(1, len(A)), *ids(A))
+    return Block(graph, dot_table(graph, left, [ids(row) for row in B], jobs, size, slab, add), (size,))
+
+
+scalar.register(
+    Block,
+    scalar.Functions(*[_no_number] * 5, dots=_dots),
+)
 scalar.register(
     Expr,
     scalar.Functions(
@@ -153,5 +204,6 @@ scalar.register(
         lambda y, x: _combine("atan2", y, x),
         lambda x, y, a, b: _combine("select", x, y, a, b),
         _matmul,
+        _dots,
     ),
 )

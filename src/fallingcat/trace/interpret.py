@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fallingcat.trace.dots import DotTable
 from fallingcat.trace.ops import OPS
 from fallingcat.trace.program import Program
 
@@ -16,4 +17,8 @@ def interpret(program: Program, vectors: Sequence[Sequence[float]]) -> list[list
     for op, args in program.instructions:
         evaluate = OPS[op].evaluate if isinstance(op, str) else op.evaluate
         values.append(evaluate(*(values[a] for a in args)))
-    return [[values[i] for i in flat] for flat in program.results]
+    results = [[values[i] for i in flat] for flat in program.results]
+    for k, (op, _) in enumerate(program.instructions):
+        if isinstance(op, DotTable) and op.output is not None:
+            results[op.output] = values[program.first + k]
+    return results

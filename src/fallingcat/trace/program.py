@@ -8,20 +8,23 @@ are chosen here, so that every back end rounds alike.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fallingcat.errors import TraceError
+from fallingcat.scalar import Dots
 from fallingcat.task import Input, Output, Task
-from fallingcat.trace.blocks import BlockOp
-from fallingcat.trace.expr import Expr, wrap
+from fallingcat.trace.blocks import BlockOp, Pack
+from fallingcat.trace.dots import DotTable
+from fallingcat.trace.expr import Block, Expr, wrap
 from fallingcat.trace.graph import Graph
 from fallingcat.trace.ops import OPS
 
-Instruction = tuple[str | BlockOp, tuple[int, ...]]
+Operation = str | BlockOp | DotTable
+Instruction = tuple[Operation, tuple[int, ...]]
 
 
-def flops(op: str | BlockOp) -> int:
+def flops(op: Operation) -> int:
     """Floating-point operations of one instruction."""
     return OPS[op].flops if isinstance(op, str) else op.flops
 
@@ -36,7 +39,7 @@ class Program:
     constants: tuple[float, ...]
     instructions: tuple[Instruction, ...]
     results: tuple[tuple[int, ...], ...]
-    """Per output, the value of every entry in row-major order."""
+    """Per output, the value of every entry in row-major order; empty for an output that is one block as a whole."""
     input_names: tuple[str, ...] = field(default=())
 
     @property
@@ -75,7 +78,10 @@ class Program:
                 blocks.add(self.first + k)
         if len(self.results) != len(self.outputs):
             raise TraceError(f"{self.name}: {len(self.results)} results for {len(self.outputs)} outputs")
-        for output, values in zip(self.outputs, self.results, strict=True):
+        wholes = {op.output: op.size for op, _ in self.instructions if isinstance(op, DotTable)}
+        for j, (output, values) in enumerate(zip(self.outputs, self.results, strict=True)):
+            if not values and wholes.get(j) == output.size:
+                continue
             if len(values) != output.size:
                 raise TraceError(f"{self.name}: output {output.name} has {len(values)} entries, not {output.size}")
             if not all(0 <= v < self.first + len(self.instructions) and v not in blocks for v in values):
@@ -102,6 +108,8 @@ class Program:
             text = OPS[op].text.format(*names) if isinstance(op, str) else f"{op.name} {', '.join(names)}"
             lines.append(f"  t{k} = {text}")
         for output, values in zip(self.outputs, self.results, strict=True):
+            if output.size and not values:
+                continue
             lines.append(f"  {output.name} = [{', '.join(map(self.value_name, values))}]")
         return "\n".join(lines)
 
@@ -115,11 +123,26 @@ def trace(task: Task) -> Program:
         vectors.append([Expr(graph, graph.input(position + k)) for k in range(spec.size)])
         position += spec.size
     try:
-        outputs = [[_index(graph, x) for x in flat] for flat in task.flat(vectors)]
+        outputs = [_whole(graph, j, x) or [_index(graph, e) for e in x] for j, x in enumerate(task.flat(vectors))]
     except TypeError as error:
         raise TraceError(f"{task.name} cannot be traced: {error}") from error
     _taint(graph, outputs, position)
     return _extract(task, graph, outputs).verify()
+
+
+def _whole(graph: Graph, j: int, value: Any) -> list[int] | None:
+    """The block that is output j as a whole, as a node that nothing else uses."""
+    if not isinstance(value, Block):
+        return None
+    op, *args = graph.nodes[value.index]
+    assert isinstance(op, DotTable)
+    if not op.jobs:
+        return [graph.constant(0.0)] * op.size
+    if op.add:  # sums are formed in the workspace, where every state is once, and copied
+        one = graph.raw(Pack(1, 1), graph.constant(1.0))
+        rows = tuple(Dots(0, start, op.slab, start, 1) for start in range(0, op.size, op.slab))
+        return [graph.raw(DotTable(op.size, 1, op.size, rows, op.slab, output=j), one, value.index)]
+    return [graph.raw(replace(op, output=j), *args)]  # type: ignore[arg-type]
 
 
 def _index(graph: Graph, x: Any) -> int:
@@ -140,7 +163,22 @@ def _taint(graph: Graph, outputs: list[list[int]], inputs: int) -> None:
     total: Any = 0.0
     for i in unused:
         total = total + wrap(graph, graph.apply("taint", i))
-    target[0] = _index(graph, wrap(graph, target[0]) + total)
+    node: Any = graph.nodes[target[0]]
+    if not isinstance(node[0], DotTable):
+        target[0] = _index(graph, wrap(graph, target[0]) + total)
+    else:
+        target[0] = _spoil(graph, node, total)
+
+
+def _spoil(graph: Graph, node: Any, total: Any) -> int:
+    """A table of dot products with a number added to the right factor of its first entry."""
+    table, left, right = node
+    op, *args = graph.nodes[right]
+    if isinstance(op, DotTable):
+        return graph.raw(table, left, _spoil(graph, (op, *args), total))
+    at = table.jobs[0].right
+    args[at] = _index(graph, wrap(graph, args[at]) + total)
+    return graph.raw(table, left, graph.raw(op, *args))
 
 
 def _needed(graph: Graph, outputs: list[list[int]]) -> set[int]:
@@ -171,6 +209,10 @@ def _extract(task: Task, graph: Graph, outputs: list[list[int]]) -> Program:
             number[i] = inputs + len(constants)
             constants.append(float(graph.constants[i]))  # type: ignore[arg-type]
     instructions: list[Instruction] = []
+
+    def is_whole(flat: list[int]) -> bool:
+        return len(flat) == 1 and isinstance(nodes[flat[0]][0], DotTable)
+
     first = inputs + len(constants)
     for i in live:
         if i in number or i in swallowed:
@@ -178,7 +220,7 @@ def _extract(task: Task, graph: Graph, outputs: list[list[int]]) -> Program:
         op, *args = fused.get(i, nodes[i])
         number[i] = first + len(instructions)
         instructions.append((op, tuple(number[a] for a in args)))
-    results = tuple(tuple(number[i] for i in flat) for flat in outputs)
+    results = tuple(() if is_whole(flat) else tuple(number[i] for i in flat) for flat in outputs)
     return Program(task.name, task.inputs, task.outputs, tuple(constants), tuple(instructions), results)
 
 

@@ -1,0 +1,86 @@
+"""The methods of a robot for its Coriolis terms (paper 001, Echeandia and Wensing).
+
+C is one of many matrices with C nu = h - g; all that are given here also have M_rate - 2 C skew-symmetric.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fallingcat.algorithms.coriolis import FACTORS, CoriolisTerms, Factorization
+from fallingcat.errors import InputError
+from fallingcat.model.joints import Representation
+
+Array = NDArray[np.float64]
+
+
+class Coriolis:
+    """The part of `Robot` that is about Coriolis terms."""
+
+    def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Any = None, **options: Any) -> Any:
+        raise NotImplementedError
+
+    def coriolis_matrix(
+        self,
+        q: ArrayLike,
+        nu: ArrayLike,
+        factorization: Factorization = "christoffel",
+        representation: Representation = "body",
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """C(q, nu) with C nu = h - g and M_rate - 2 C skew, (..., nv, nv), in O(N d) (paper 001, Alg. 1).
+
+        factorization: of one body's velocity products, "christoffel" (eq. 12, C_ij = sum_k G_ijk nu_k with the Christoffel
+        symbols) or "body" (eq. 11). representation: of the base twist in nu (paper 004).
+        """
+        return self._run("coriolis_matrix", (q, nu), out, **_options(factorization, representation))  # type: ignore[no-any-return]
+
+    def coriolis_terms(
+        self,
+        q: ArrayLike,
+        nu: ArrayLike,
+        factorization: Factorization = "christoffel",
+        representation: Representation = "body",
+        *,
+        out: Any = None,
+    ) -> CoriolisTerms:
+        """C, the mass matrix and its rate from the same pass: .C .M .M_rate, each (..., nv, nv) (paper 001, Alg. 1)."""
+        return self._run("coriolis_terms", (q, nu), out, **_options(factorization, representation))  # type: ignore[no-any-return]
+
+    def mass_matrix_rate(
+        self, q: ArrayLike, nu: ArrayLike, representation: Representation = "body", *, out: Array | None = None
+    ) -> Array:
+        """dM/dt along nu, (..., nv, nv) = C + C^T, in O(N d) (paper 001, Alg. 1 line 20)."""
+        return self._run("mass_matrix_rate", (q, nu), out, **_options("christoffel", representation))  # type: ignore[no-any-return]
+
+    def coriolis_product(self, q: ArrayLike, nu: ArrayLike, w: ArrayLike, *, out: Array | None = None) -> Array:
+        """C(q, nu) w in O(n), (..., nv), without C (Niemeyer and Slotine; paper 001, Remark 1)."""
+        return self._run("coriolis_product", (q, nu, w), out)  # type: ignore[no-any-return]
+
+    def coriolis_transpose_product(self, q: ArrayLike, nu: ArrayLike, w: ArrayLike, *, out: Array | None = None) -> Array:
+        """C(q, nu)^T w in O(n), (..., nv); with w = nu, what a momentum observer adds up: d(M nu)/dt = C^T nu - g + tau."""
+        return self._run("coriolis_transpose_product", (q, nu, w), out)  # type: ignore[no-any-return]
+
+    def christoffel_symbols(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """G with C_ij = sum_k G_ijk nu_k, (..., nv, nv, nv), in O(N d^2) (paper 001, Alg. 2).
+
+        For joints on R these are the Christoffel symbols of the first kind (eq. 4), symmetric in j and k. For a floating base
+        or a ball joint they are the connection coefficients of the quasi-velocities: there C(v) w - C(w) v = M [v, w].
+        """
+        return self._run("christoffel_symbols", (q,), out)  # type: ignore[no-any-return]
+
+    def mass_matrix_derivatives(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """dM_ij/dq_k along the tangent, (..., nv, nv, nv), in O(N d^2): G_ijk + G_jik."""
+        return self._run("mass_matrix_derivatives", (q,), out)  # type: ignore[no-any-return]
+
+
+def _options(factorization: str, representation: str) -> dict[str, str]:
+    """What differs from the plain function."""
+    if factorization not in FACTORS:
+        raise InputError("unknown factorization", expected="'christoffel' or 'body'", got=repr(factorization))
+    options = {} if factorization == "christoffel" else {"factorization": factorization}
+    return options if representation == "body" else options | {"representation": representation}

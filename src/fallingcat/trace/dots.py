@@ -1,0 +1,89 @@
+"""Listed dot products: an operation on blocks whose loop runs over a table.
+
+Where a tensor is filled along the paths of a tree, its entries are many short dot products. Written out they would be code
+that grows with the cube of the robot; as a table of jobs (`scalar.Dots`) they are data, and the code is one loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fallingcat.scalar import Dots
+from fallingcat.trace.blocks import Pack
+from fallingcat.trace.ops import fused
+
+
+@dataclass(frozen=True)
+class DotTable:
+    """out[place + c step] = A[left:left + inner] . B[:, right + c] for every job, zero elsewhere."""
+
+    size: int
+    inner: int
+    right_width: int
+    """Columns of B."""
+    jobs: tuple[Dots, ...]
+    """Ordered by the slab they write to."""
+    slab: int
+    """Jobs stay within stretches of this length."""
+    add: bool = False
+    """Do jobs that meet add up?"""
+    output: int | None = None
+    """The output that this block is, as a whole."""
+    is_block = True
+    takes_blocks = (True, True)
+
+    @property
+    def name(self) -> str:
+        return f"{len(self.jobs)} rows of dot products of {self.inner} into {self.size}"
+
+    @property
+    def flops(self) -> int:
+        return sum(2 * self.inner * job.count for job in self.jobs)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Are there places that no job writes?"""
+        return self.add or sum(job.count for job in self.jobs) < self.size
+
+    def evaluate(self, A: Sequence[float], B: Sequence[float]) -> list[float]:
+        out = [0.0] * self.size
+        for left, right, count, place, step in self.jobs:
+            for c in range(count):
+                total = A[left] * B[right + c]
+                for m in range(1, self.inner):
+                    total = fused(A[left + m], B[m * self.right_width + right + c], total)
+                at = place + c * step
+                out[at] = out[at] + total if self.add else total
+        return out
+
+
+def dot_table(graph: Any, A: int, B: Sequence[Sequence[int]], jobs: Sequence[Dots], size: int, slab: int, add: bool) -> int:
+    """The node of listed dot products; A is the node of a block, B holds node ids.
+
+    Columns of B that are zero are left out, and with them the jobs that would only write zeros.
+    """
+    width = len(B[0])
+    zero = [all(graph.constants[row[k]] == 0.0 for row in B) for k in range(width)]
+    kept = [part for job in jobs for part in _without_zeros(job, zero)]
+    slab = slab or size
+    kept.sort(key=lambda job: job.place // slab)
+    right = graph.raw(Pack(len(B), width), *(x for row in B for x in row))
+    return int(graph.raw(DotTable(size, len(B), width, tuple(kept), slab, add), A, right))
+
+
+def _without_zeros(job: Dots, zero: list[bool]) -> list[Dots]:
+    """The parts of a job between the columns that are zero."""
+    if not any(zero[job.right : job.right + job.count]):
+        return [job]
+    parts: list[Dots] = []
+    start = None
+    for c in range(job.count + 1):
+        live = c < job.count and not zero[job.right + c]
+        if live and start is None:
+            start = c
+        elif not live and start is not None:
+            parts.append(Dots(job.left, job.right + start, c - start, job.place + start * job.step, job.step))
+            start = None
+    return parts
