@@ -5,6 +5,7 @@
 >>> M = robot.mass_matrix(robot.neutral())
 """
 
+from fallingcat import converters as converters
 from fallingcat.compile.threads import set_threads as set_threads
 from fallingcat.coordinates import change_coordinates as change_coordinates
 from fallingcat.errors import FallingCatError as FallingCatError
@@ -24,5 +25,5 @@ from fallingcat.robot import load as load
 __version__ = "0.1.0"
 __all__ = [
     "Builder", "Description", "FallingCatError", "Finding", "FrameError", "InputError", "ModelError", "Robot", "TraceError",
-    "change_coordinates", "compile", "diagnose", "load", "robots", "set_threads",
+    "change_coordinates", "compile", "converters", "diagnose", "load", "robots", "set_threads",
 ]  # fmt: skip

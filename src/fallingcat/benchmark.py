@@ -59,6 +59,14 @@ PEERS: dict[str, Peer] = {
     "coriolis_matrix": lambda pin, m, d, x, f: lambda: pin.computeCoriolisMatrix(m, d, x["q"], x["nu"]),
     # what Pinocchio does not have: its user would call for one unit velocity after the other
     "christoffel_symbols": lambda pin, m, d, x, f: lambda: [pin.computeCoriolisMatrix(m, d, x["q"], e) for e in x["units"]],
+    "centroidal_momentum_matrix": lambda pin, m, d, x, f: lambda: pin.computeCentroidalMap(m, d, x["q"]),
+    "centroidal_momentum_matrix_rate": lambda pin, m, d, x, f: (
+        lambda: pin.computeCentroidalMapTimeVariation(m, d, x["q"], x["nu"])
+    ),
+    "centroidal_momentum": lambda pin, m, d, x, f: lambda: pin.computeCentroidalMomentum(m, d, x["q"], x["nu"]),
+    "centroidal_momentum_rate_derivatives": lambda pin, m, d, x, f: (
+        lambda: pin.computeCentroidalDynamicsDerivatives(m, d, x["q"], x["nu"], x["dnu"])
+    ),
     "gravity_torque": lambda pin, m, d, x, f: lambda: pin.computeGeneralizedGravity(m, d, x["q"]),
     "kinetic_energy": lambda pin, m, d, x, f: lambda: pin.computeKineticEnergy(m, d, x["q"], x["nu"]),
     "potential_energy": lambda pin, m, d, x, f: lambda: pin.computePotentialEnergy(m, d, x["q"]),

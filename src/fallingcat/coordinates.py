@@ -7,20 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fallingcat.algorithms.base_change import EquationsOfMotion
 from fallingcat.errors import InputError
 
 Array = NDArray[np.float64]
-
-
-class EquationsOfMotion(NamedTuple):
-    """M dnu + C nu + g = tau."""
-
-    M: Array
-    """(..., nv, nv)"""
-    C: Array
-    """(..., nv, nv), with M_rate - 2 C skew."""
-    g: Array
-    """(..., nv)"""
 
 
 def change_coordinates(M: ArrayLike, C: ArrayLike, g: ArrayLike, A: ArrayLike, A_rate: ArrayLike) -> EquationsOfMotion:
@@ -42,10 +32,60 @@ def change_coordinates(M: ArrayLike, C: ArrayLike, g: ArrayLike, A: ArrayLike, A
     At = np.swapaxes(arrays["A"], -1, -2)
     AtM = At @ arrays["M"]
     C_new = At @ arrays["C"] @ arrays["A"] + AtM @ arrays["A_rate"]
-    return EquationsOfMotion(AtM @ arrays["A"], C_new, (At @ arrays["g"][..., None])[..., 0])
+    return EquationsOfMotion(AtM @ arrays["A"], C_new, (At @ arrays["g"][..., None])[..., 0])  # type: ignore[arg-type]
 
 
 def _check(name: str, value: Any, shape: tuple[int, ...]) -> None:
     if value.shape[-len(shape) :] != shape:
         expected = "(..., " + ", ".join(map(str, shape)) + ")"
         raise InputError(f"change_coordinates: {name} does not fit", expected=expected, got=f"shape {value.shape}")
+
+
+class BaseChange(NamedTuple):
+    """nu' = T nu: from the velocities of the robot's own base to those of another (paper 004, Lemma 3, Theorem 2)."""
+
+    T: Array
+    """(..., nv, nv): [[J_b, J_s], [0, 1]] (18)."""
+    T_rate: Array
+    """(..., nv, nv): its rate along nu."""
+
+    @property
+    def inverse(self) -> Array:
+        """T^-1, (..., nv, nv), which is the T of the way back (19)."""
+        X = np.linalg.inv(self.T[..., :6, :6])
+        back = np.zeros_like(self.T)
+        back[..., :6, :6] = X
+        back[..., :6, 6:] = -X @ self.T[..., :6, 6:]
+        joints = np.arange(6, self.T.shape[-1])
+        back[..., joints, joints] = 1.0
+        return back
+
+    @property
+    def inverse_rate(self) -> Array:
+        """The rate of T^-1 along nu."""
+        back = self.inverse
+        return -back @ self.T_rate @ back
+
+    def velocity(self, nu: ArrayLike) -> Array:
+        """nu' = T nu."""
+        return _times(self.T, nu)
+
+    def acceleration(self, nu: ArrayLike, dnu: ArrayLike) -> Array:
+        """dnu' = T dnu + T_rate nu."""
+        return _times(self.T, dnu) + _times(self.T_rate, nu)
+
+    def force(self, tau: ArrayLike) -> Array:
+        """tau' = T^-T tau, so that power stays what it is: the joints feel the base wrench otherwise (21)."""
+        return _times(np.swapaxes(self.inverse, -1, -2), tau)
+
+    def jacobian(self, J: ArrayLike) -> Array:
+        """J' = J T^-1, for Jacobians of anything (22)."""
+        return np.asarray(np.asarray(J, dtype=float) @ self.inverse)
+
+    def equations(self, M: ArrayLike, C: ArrayLike, g: ArrayLike) -> EquationsOfMotion:
+        """M', C', g' (24): the equations of motion for nu', without computing them anew."""
+        return change_coordinates(M, C, g, self.inverse, self.inverse_rate)
+
+
+def _times(A: Array, x: ArrayLike) -> Array:
+    return np.asarray((A @ np.asarray(x, dtype=float)[..., None])[..., 0])

@@ -13,6 +13,9 @@ from typing import Any
 from fallingcat.algorithms import (
     aba,
     aba_derivatives,
+    base_change,
+    centroidal,
+    centroidal_derivatives,
     christoffel,
     configuration,
     coriolis,
@@ -58,6 +61,7 @@ DNU = ("dnu", "nv")
 TAU = ("tau", "nv")
 W = ("w", "nv")
 SQUARE: tuple[Size, ...] = ("nv", "nv")
+TWISTS: tuple[Size, ...] = (6, "nv")
 CUBE: tuple[Size, ...] = ("nv", "nv", "nv")
 FRAME = ("frame", "representation")
 
@@ -146,6 +150,46 @@ FUNCTIONS: dict[str, Function] = {
     "coriolis_transpose_product": Function(coriolis.coriolis_transpose_product, (Q, NU, W), (("CTw", ("nv",)),)),
     "christoffel_symbols": Function(christoffel.christoffel_symbols, (Q,), (("G", CUBE),)),
     "mass_matrix_derivatives": Function(christoffel.mass_matrix_derivatives, (Q,), (("dM", CUBE),)),
+    # base
+    "base_change": Function(
+        base_change.base_change,
+        (Q, NU),
+        (("T", SQUARE), ("T_rate", SQUARE)),
+        ("base", "representation"),
+        results=base_change.BaseChangeMatrices,
+    ),
+    "equations_of_motion": Function(
+        base_change.equations_of_motion,
+        (Q, NU),
+        (("M", SQUARE), ("C", SQUARE), ("g", ("nv",))),
+        ("base", "representation"),
+        results=base_change.EquationsOfMotion,
+    ),
+    # centroid
+    "centroidal_momentum_matrix": Function(
+        centroidal.centroidal_momentum_matrix, (Q,), (("A_G", TWISTS),), any_representation=True
+    ),
+    "centroidal_momentum_matrix_rate": Function(
+        centroidal.centroidal_momentum_matrix_rate, (Q, NU), (("A_G_rate", TWISTS),), any_representation=True
+    ),
+    "centroidal_inertia": Function(centroidal.centroidal_inertia, (Q,), (("I_G", (6, 6)),)),
+    "centroidal_momentum": Function(centroidal.centroidal_momentum, (Q, NU), (("h", (6,)),), any_representation=True),
+    "average_velocity": Function(centroidal.average_velocity, (Q, NU), (("v_G", (6,)),), any_representation=True),
+    "centroidal_momentum_rate": Function(
+        centroidal.centroidal_momentum_rate, (Q, NU, DNU), (("h_rate", (6,)),), any_representation=True
+    ),
+    "centroidal_momentum_derivatives": Function(
+        centroidal_derivatives.centroidal_momentum_derivatives,
+        (Q, NU),
+        (("dq", TWISTS), ("dnu", TWISTS)),
+        results=centroidal_derivatives.CentroidalMomentumDerivatives,
+    ),
+    "centroidal_momentum_rate_derivatives": Function(
+        centroidal_derivatives.centroidal_momentum_rate_derivatives,
+        (Q, NU, DNU),
+        (("dq", TWISTS), ("dnu", TWISTS), ("ddnu", TWISTS)),
+        results=centroidal_derivatives.CentroidalMomentumRateDerivatives,
+    ),
     # energies
     "kinetic_energy": Function(energy.kinetic_energy, (Q, NU), (("T", ()),)),
     "potential_energy": Function(energy.potential_energy, (Q,), (("V", ()),)),

@@ -26,6 +26,7 @@ from fallingcat.model.model import Model
 from fallingcat.model.sources import Source, read
 from fallingcat.model.suggest import closest
 from fallingcat.model.tree_text import tree_text
+from fallingcat.robot_base import AnyBase
 from fallingcat.robot_control import Control
 from fallingcat.robot_coriolis import Coriolis
 from fallingcat.robot_derivatives import Derivatives
@@ -67,7 +68,7 @@ def load(
     return Robot(description, floating=floating, base=base, joint_dynamics=joint_dynamics, **options)  # type: ignore[arg-type]
 
 
-class Robot(Derivatives, Coriolis, Control):
+class Robot(Derivatives, Coriolis, AnyBase, Control):
     """A robot and everything that can be asked about its motion."""
 
     def __init__(

@@ -104,7 +104,7 @@ def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cap
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--velocity", "mixed"], "unknown velocity"),
+        (["--velocity", "spatial"], "unknown velocity"),
         (["--torques", "some"], "unknown torques"),
         (["--out", "x.txt"], "not a .npz file"),
         (["--state", "nowhere.npz"], "cannot be read"),

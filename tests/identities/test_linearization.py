@@ -17,12 +17,12 @@ from hypothesis import given, settings
 import fallingcat as fc
 from fallingcat.algorithms import aba, configuration
 from fallingcat.algorithms.kinematics import body_forces, joint_kinematics
-from fallingcat.spatial import Motion
+from fallingcat.spatial import Motion, Transform
 from trees import ALL, STEP, Array, Plain, body_velocity, moved, plain, random_tree, relative_error, slope, state, stepped, trees
 
 TIGHT = 1e-12
 GRAVITY = (1.0, -2.0, -9.0)
-VELOCITIES = ("body", "inertial")
+VELOCITIES = ("body", "mixed", "inertial")
 
 few = settings(max_examples=15)
 floating = st.booleans()
@@ -46,13 +46,14 @@ def torques(robot: fc.Robot, q: Array, nu: Array, dnu: Array, velocity: str) -> 
 
 
 def rates(robot: fc.Robot, q: Array, nu: Array, tau: Array, velocity: str) -> Array:
-    """(body-fixed velocity, rate of nu) of a state whose base twist is body-fixed or inertial."""
+    """(body-fixed velocity, rate of nu) of a state whose base twist is in any representation."""
     body = body_velocity(robot, q, nu, velocity)
     a = np.array(robot.forward_dynamics(q, body, tau))
-    if velocity == "inertial" and robot.floating:
+    if velocity != "body" and robot.floating:
         H, _ = robot.split(q)
         R, p = H[:3, :3], H[:3, 3]
-        a[:3], a[3:6] = R @ a[:3] + np.cross(p, R @ a[3:6]), R @ a[3:6]
+        beside = np.cross(p, R @ a[3:6]) if velocity == "inertial" else R @ np.cross(body[3:6], body[:3])
+        a[:3], a[3:6] = R @ a[:3] + beside, R @ a[3:6]
     return np.concatenate([body, a])
 
 
@@ -114,9 +115,15 @@ def complex_rates(model: Any, q: Any, nu: Any, tau: Any, f: Any, velocity: str) 
     if velocity == "body" or not model.floating:
         return [*nu, *aba.forward_dynamics(model, q, nu, tau, f)]
     X = joint_kinematics(model, q)[0][0]
-    body = [*(X @ Motion.of(nu[:6], X.b)).entries(), *nu[6:]]
+    if velocity == "mixed":
+        X = Transform(X.E, (0.0, 0.0, 0.0), X.a, X.b)
+    v = X @ Motion.of(nu[:6], X.b)
+    body = [*v.entries(), *nu[6:]]
     a = aba.forward_dynamics(model, q, body, tau, f)
-    return [*body, *(X.inverse() @ Motion.of(a[:6], X.a)).entries(), *a[6:]]
+    rate = Motion.of(a[:6], X.a)
+    if velocity == "mixed":
+        rate = rate + Motion((0.0, 0.0, 0.0), v.ang, X.a).cross(v)
+    return [*body, *(X.inverse() @ rate).entries(), *a[6:]]
 
 
 def stepped_through(
@@ -236,7 +243,7 @@ def test_inertial_is_the_same_system_in_other_coordinates(rng: np.random.Generat
     q = robot.random_configuration(rng)
     tau = np.zeros(robot.nv)
     still = np.zeros(robot.nv)
-    body, inertial = (np.asarray(robot.linearize(q, still, tau, v).A) for v in VELOCITIES)
+    body, inertial = (np.asarray(robot.linearize(q, still, tau, v).A) for v in ("body", "inertial"))
     assert np.all(inertial[:6, :6] == 0.0)
     T = np.eye(2 * robot.nv)
     T[robot.nv : robot.nv + 6, robot.nv : robot.nv + 6] = np.linalg.inv(inertial[:6, robot.nv : robot.nv + 6])
@@ -274,7 +281,7 @@ def test_mistakes_are_refused(rng: np.random.Generator) -> None:
     robot = fc.load("spacearm")
     q, nu, _ = state(robot, rng)
     with pytest.raises(fc.InputError, match="unknown velocity"):
-        robot.linearize(q, nu, nu, "mixed")
+        robot.linearize(q, nu, nu, "spatial")
     with pytest.raises(fc.InputError, match="tau has the wrong shape"):
         robot.linearize(q, nu, nu[:3])
     with pytest.raises(fc.InputError, match="tau"):

@@ -29,6 +29,8 @@ from fallingcat.spatial.vec3 import ZERO_MATRIX, Mat, matadd, neg, skew, transpo
 
 Tensor = list[list[list[Scalar]]]
 Block = list[list[Scalar]]
+Placed = tuple[tuple[int, int, int], Scalar]
+"""A value at three axes."""
 Pairs = dict[tuple[int, int], int]
 """(axis that carries, axis carried) -> a row of a table."""
 
@@ -163,8 +165,8 @@ def _minus(A: Mat) -> Mat:
 
 
 def _tensor(
-    model: Model, a: Axes, blocks: list[Block], pairs: Pairs, right: Block, dots: list[Dots], moving: list[tuple[tuple[int, int, int], Scalar]],
-) -> Tensor:  # fmt: skip
+    model: Model, a: Axes, blocks: list[Block], pairs: Pairs, right: Block, dots: list[Dots], moving: list[Placed]
+) -> Tensor:
     """The tensor of dot products of left vectors, S_x times the block of t for each pair (x, t), with columns of `right`."""
     nv, size = model.nv, len(right[0]) if right else 0
     S = [x.S.entries() for x in a.all]

@@ -156,11 +156,11 @@ def frame_acceleration(
 def center_of_mass(model: Model, q: Vector) -> list[Scalar]:
     """The centre of mass in the world."""
     X, _ = joint_kinematics(model, q)
-    h = _subtree_first_moments(model, X)[WORLD]
+    h = subtree_first_moments(model, X)[WORLD]
     return list(scale(1.0 / model.mass, h)) if model.mass > 0.0 else [0.0, 0.0, 0.0]
 
 
-def _subtree_first_moments(model: Model, X: PerBody[Transform]) -> PerBody[tuple[Scalar, Scalar, Scalar]]:
+def subtree_first_moments(model: Model, X: PerBody[Transform]) -> PerBody[tuple[Scalar, Scalar, Scalar]]:
     """Mass times centre of mass of every subtree, in the coordinates of its root body."""
     m: PerBody[Scalar] = {i: body.inertia.mass for i, body in enumerate(model.bodies)} | {WORLD: 0.0}
     h = {i: body.inertia.h for i, body in enumerate(model.bodies)} | {WORLD: ZERO}
@@ -174,7 +174,7 @@ def center_of_mass_jacobian(model: Model, q: Vector) -> list[list[Scalar]]:
     """The 3 x nv matrix that takes nu to the velocity of the centre of mass in the world."""
     X, S = joint_kinematics(model, q)
     X_w = world_transforms(model, X)
-    h = _subtree_first_moments(model, X)
+    h = subtree_first_moments(model, X)
     m = _subtree_masses(model)
     columns: PerBody[list[list[Scalar]]] = {}
     for i, _ in model.base_to_tip():
@@ -194,7 +194,11 @@ def _subtree_masses(model: Model) -> PerBody[float]:
 
 def frame_jacobian(model: Model, q: Vector, frame: str, representation: Representation) -> list[list[Scalar]]:
     """The 6 x nv matrix that takes nu to the twist of a frame, both in the same representation."""
-    place, model = model.frame(frame), model.in_representation(representation)
+    return jacobian(model.in_representation(representation), q, model.frame(frame), representation)
+
+
+def jacobian(model: Model, q: Vector, place: FrameOf, representation: Representation) -> list[list[Scalar]]:
+    """The same for the velocities of the model as it is."""
     X, S = joint_kinematics(model, q)
     X_fi = frame_transform(place)
     view = viewpoint(X_fi @ world_transforms(model, X)[place.body], representation)
@@ -212,7 +216,11 @@ def frame_jacobian_rate(model: Model, q: Vector, nu: Vector, frame: str, represe
     In frame coordinates a column s = X_fj S has the rate X_fj (v_j x S + ring) - v_f x s; the
     viewpoint adds (twist of the frame against it) x s.
     """
-    place, model = model.frame(frame), model.in_representation(representation)
+    return jacobian_rate(model.in_representation(representation), q, nu, model.frame(frame), representation)
+
+
+def jacobian_rate(model: Model, q: Vector, nu: Vector, place: FrameOf, representation: Representation) -> list[list[Scalar]]:
+    """The same for the velocities of the model as it is."""
     X, S = joint_kinematics(model, q)
     v, _ = velocities(model, X, S, nu)
     X_fi = frame_transform(place)

@@ -23,7 +23,8 @@ from fallingcat.algorithms.rnea import NO_FORCES
 from fallingcat.errors import InputError
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
-from fallingcat.spatial import Force, Motion
+from fallingcat.spatial import Force, Motion, Transform
+from fallingcat.spatial.vec3 import ZERO, cross, neg, skew
 
 Block = list[list[Scalar]]
 
@@ -40,45 +41,71 @@ class Linearization(NamedTuple):
 def linearize(
     model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Mapping[int, Force] = NO_FORCES, velocity: str = "body"
 ) -> Linearization:
-    """A and B with the base velocity of the state body-fixed, or inertial (0X_A v in the paper's letters)."""
+    """A and B with the base velocity of the state body-fixed, mixed, or inertial (0X_A v in the paper's letters)."""
     if velocity == "body" or not model.floating:
         FD, _ = derivatives_and_accelerations(model, q, nu, tau, f_ext)
         ad = bracket(model, nu)
         top = [[-x for x in row] + unit for row, unit in zip(ad, _identity(model.nv), strict=True)]
         return Linearization(top + _side_by_side(FD.dq, FD.dnu), _inputs(model, FD.dtau))
-    return _inertial(model, q, nu, tau, f_ext)
+    return _otherwise(model, q, nu, tau, f_ext, velocity)
 
 
-def _inertial(model: Model, q: Vector, nu_A: Vector, tau: Vector, f_ext: Mapping[int, Force]) -> Linearization:
-    """The same when the state holds the inertial twist v_A, v = X v_A with X = 0X_A (errata 0.2).
+def _otherwise(model: Model, q: Vector, nu_a: Vector, tau: Vector, f_ext: Mapping[int, Force], velocity: str) -> Linearization:
+    """The same when the state holds the inertial or the mixed twist v_a, v = X v_a (errata 0.2 for the inertial one).
 
-    X does not commute with z_H: dX v_A = ad(v) z_H, and the rate of v_A is X^-1 times the body's acceleration a.
+    X does not commute with z_H: d(X v_a) = turn(v) z_H, and the rate of v_a is X^-1 y, y = a + drift(v), a the body's
+    acceleration. For the inertial twist turn is ad and there is no drift.
     """
     X_0w = joint_kinematics(model, q)[0][0]
+    if velocity == "mixed":
+        X_0w = Transform(X_0w.E, ZERO, X_0w.a, X_0w.b)
     X, Xinv = X_0w.matrix(), X_0w.inverse().matrix()
-    nu = [*(X_0w @ Motion.of(nu_A[:6], X_0w.b)).entries(), *nu_A[6:]]
+    v = X_0w @ Motion.of(nu_a[:6], X_0w.b)
+    nu = [*v.entries(), *nu_a[6:]]
     FD, a = derivatives_and_accelerations(model, q, nu, tau, f_ext)
-    ad_v, ad_a = (_corner(bracket(model, x)) for x in (nu, a))
+    drift, drift_dv = _drift(v, velocity)
+    y = Motion.of([x + d for x, d in zip(a[:6], drift, strict=True)], v.frame)
 
     def rate(block: Block) -> Block:
-        """From rates of the body-fixed twist to rates of the inertial one."""
+        """From rates of the body-fixed twist to rates of the other one."""
         return multiply(Xinv, block[:6]) + block[6:]
 
-    D3, D4 = [row[:6] for row in FD.dnu], [row[6:] for row in FD.dnu]
-    turned = multiply(D3, ad_v)
-    dH = [[x + y for x, y in zip(row[:6], extra, strict=True)] for row, extra in zip(FD.dq, turned, strict=True)]
-    dH = [[x - y for x, y in zip(row, turn, strict=True)] for row, turn in zip(dH[:6], ad_a, strict=True)] + dH[6:]
+    D3, D4 = _add_on_top([row[:6] for row in FD.dnu], drift_dv), [row[6:] for row in FD.dnu]
+    dH = _add([row[:6] for row in FD.dq], multiply(D3, _turn(v, velocity)))
+    dH = _add_on_top(dH, [[-x for x in row] for row in _turn(y, velocity)])
     dq = _side_by_side(rate(dH), rate([row[6:] for row in FD.dq]))
     dnu = _side_by_side(rate(multiply(D3, X)), rate(D4))
-    ad = bracket(model, nu)
-    top = [[-x for x in row] + unit for row, unit in zip(ad, _identity(model.nv), strict=True)]
+    top = [[-x for x in row] + unit for row, unit in zip(bracket(model, nu), _identity(model.nv), strict=True)]
+    corner = _add([row[:6] for row in top[:6]], _turn(v, velocity))  # zero for the inertial twist
     for i in range(6):
-        top[i] = [0.0] * model.nv + X[i] + [0.0] * model.n  # block (1,1) = 0, block (1,3) = 0X_A
+        top[i] = corner[i] + [0.0] * model.n + X[i] + [0.0] * model.n  # block (1,3) = X
     return Linearization(top + _side_by_side(dq, dnu), _inputs(model, rate(FD.dtau)))
 
 
-def _corner(block: Block) -> Block:
-    return [row[:6] for row in block[:6]]
+def _turn(v: Motion, velocity: str) -> Block:
+    """The 6 x 6 matrix of z -> d(X v_a) when H moves to H exp(z)."""
+    lin, ang = skew(v.lin), skew(v.ang)
+    if velocity == "mixed":
+        return [[0.0, 0.0, 0.0, *row] for row in (*lin, *ang)]
+    return [[*a, *b] for a, b in zip(ang, lin, strict=True)] + [[0.0, 0.0, 0.0, *row] for row in ang]
+
+
+def _drift(v: Motion, velocity: str) -> tuple[list[Scalar], Block]:
+    """What the rate of the twist has beside the acceleration, (w x lin; 0) for the mixed one, and its derivative."""
+    zero: Block = [[0.0] * 6 for _ in range(6)]
+    if velocity != "mixed":
+        return [0.0] * 6, zero
+    drift_dv = [[*a, *neg(b)] for a, b in zip(skew(v.ang), skew(v.lin), strict=True)] + zero[3:]
+    return [*cross(v.ang, v.lin), 0.0, 0.0, 0.0], drift_dv
+
+
+def _add(A: Block, B: Block) -> Block:
+    return [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]
+
+
+def _add_on_top(A: Block, B: Block) -> Block:
+    """A plus B in its first rows."""
+    return _add(A[: len(B)], B) + A[len(B) :]
 
 
 def _identity(n: int) -> Block:
@@ -96,5 +123,5 @@ def _inputs(model: Model, dtau: Block) -> Block:
 
 def check_velocity(velocity: str) -> None:
     """Refuse a representation that the linearization does not have."""
-    if velocity not in ("body", "inertial"):
-        raise InputError("unknown velocity", expected="'body' or 'inertial'", got=repr(velocity))
+    if velocity not in ("body", "mixed", "inertial"):
+        raise InputError("unknown velocity", expected="'body', 'mixed' or 'inertial'", got=repr(velocity))

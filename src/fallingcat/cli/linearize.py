@@ -48,7 +48,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--state", metavar="STATE", default="neutral",
         help="neutral (default), random, or a .npz or .json file that holds q and, unless at rest, nu",
     )  # fmt: skip
-    parser.add_argument("--velocity", default="body", help="the base twist of the state: body (default) or inertial")
+    parser.add_argument("--velocity", default="body", help="the base twist of the state: body (default), mixed or inertial")
     parser.add_argument(
         "--torques", default="free",
         help="free (default): no joint accelerates and nothing pushes the base; hold: nothing accelerates",
@@ -146,7 +146,7 @@ class Result:
 def measure(robot: Robot, state: State, velocity: str = "body", held: bool = False) -> Result:
     """Linearize around the torques that give the joints no acceleration, and the base neither if it is held."""
     q, nu = state.q, state.nu
-    body = _body_velocity(robot, q, nu) if velocity == "inertial" else nu
+    body = _body_velocity(robot, q, nu, velocity)
     dnu = np.zeros(robot.nv)
     if robot.floating and not held:
         dnu[:6] = robot.base_acceleration(q, body, np.zeros(robot.n))
@@ -170,12 +170,14 @@ def measure(robot: Robot, state: State, velocity: str = "body", held: bool = Fal
     )  # fmt: skip
 
 
-def _body_velocity(robot: Robot, q: Array, nu: Array) -> Array:
-    if not robot.floating:
+def _body_velocity(robot: Robot, q: Array, nu: Array, velocity: str) -> Array:
+    if not robot.floating or velocity == "body":
         return nu
     H, _ = robot.split(q)
     R, p, v, w = H[:3, :3], H[:3, 3], nu[:3], nu[3:6]
-    return np.concatenate([R.T @ (v + np.cross(w, p)), R.T @ w, nu[6:]])
+    if velocity == "inertial":
+        v = v + np.cross(w, p)
+    return np.concatenate([R.T @ v, R.T @ w, nu[6:]])
 
 
 def controllable(A: Array, B: Array, tolerance: float = RANK_TOLERANCE) -> int:

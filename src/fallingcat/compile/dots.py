@@ -58,7 +58,8 @@ class _Writer:
     def text(self) -> str:
         op = self.op
         slabs = -(-op.size // op.slab) if op.size else 0
-        kinds = {"long": [job for job in op.jobs if self.is_long(job)], "short": [job for job in op.jobs if not self.is_long(job)]}
+        is_long = self.is_long
+        kinds = {"long": [job for job in op.jobs if is_long(job)], "short": [job for job in op.jobs if not is_long(job)]}
         tables = [self._table(kind, jobs, slabs) for kind, jobs in kinds.items()]
         self._enter()
         self.do("br label %slab")

@@ -53,6 +53,12 @@ class CoriolisFactor:
         """B^T m: a pure moment."""
         return Force(ZERO, add(cross(self.p, m.lin), matTvec(self.N, m.ang)), self.frame)
 
+    def inertia_rate(self) -> Inertia:
+        """B + B^T: the rate of the inertia along v (paper 001, eq. 14), which has the form of an inertia without mass."""
+        N = self.N
+        sums = (2.0 * N[0][0], N[0][1] + N[1][0], N[0][2] + N[2][0], 2.0 * N[1][1], N[1][2] + N[2][1], 2.0 * N[2][2])
+        return Inertia(0.0, self.p, sums, self.frame)
+
     def matrix(self) -> list[list[object]]:
         """The 6 x 6 matrix, linear rows first."""
         p = self.p

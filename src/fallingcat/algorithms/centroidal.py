@@ -1,0 +1,158 @@
+"""Centroidal quantities (paper 004, Sec. V): momentum about the centre of mass, in the orientation of the world.
+
+In body coordinates the momentum that an axis causes is Ic S, Ic the inertia of all that it carries, and its rate along a
+motion is Ic Sd + Icd S. The rate of an inertia has the form of an inertia without mass: its first moment is the linear
+momentum, its rotational part N + N^T of the Coriolis factor (paper 001, eq. 14). Seen from the centre of mass c, a wrench
+(f; m) at r is (f; m + (r - c) x f).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fallingcat.algorithms.coriolis import axis_rates
+from fallingcat.algorithms.crba import composite_inertias
+from fallingcat.algorithms.dense import solve_symmetric
+from fallingcat.algorithms.kinematics import (
+    PerBody,
+    Vector,
+    accelerations,
+    joint_kinematics,
+    ring,
+    subtree_first_moments,
+    velocities,
+    velocity_products,
+    world_transforms,
+)
+from fallingcat.model.model import WORLD, Model
+from fallingcat.scalar import Scalar
+from fallingcat.spatial import Force, Inertia, Motion, Subspace, Transform
+from fallingcat.spatial.coriolis import CoriolisFactor
+from fallingcat.spatial.vec3 import ZERO, Vec, add, cross, scale, sub, sym_full
+
+Block = list[list[Scalar]]
+
+
+@dataclass(frozen=True)
+class Centroid:
+    """The robot in body coordinates, and how its centre of mass sees them."""
+
+    model: Model
+    X: PerBody[Transform]
+    S: PerBody[Subspace]
+    X_w: PerBody[Transform]
+    """X_iw, from world to body coordinates."""
+    Ic: PerBody[Inertia]
+    """Of every body and all that it carries; under WORLD of the whole robot."""
+    c: Vec
+    """The centre of mass in the world."""
+
+    def seen(self, i: int, f: Force) -> Force:
+        """A wrench in body-i coordinates, about the centre of mass and in the orientation of the world."""
+        lin = self.X_w[i].E.inverse_apply(f.lin)
+        ang = self.X_w[i].E.inverse_apply(f.ang)
+        return Force(lin, add(ang, cross(sub(self.X_w[i].r, self.c), lin)), WORLD)
+
+    def columns(self, column: Callable[[int, int], Force]) -> Block:
+        """The 6 x nv matrix from a wrench, as seen from the centre of mass, per body and axis."""
+        parts = {i: [column(i, k).entries() for k in range(len(self.S[i]))] for i, _ in self.model.base_to_tip()}
+        return self.model.gather_columns(parts, 6)
+
+
+def centroid(model: Model, q: Vector) -> Centroid:
+    """Composite inertias, from the tips inwards, and the centre of mass."""
+    X, S = joint_kinematics(model, q)
+    Ic = composite_inertias(model, X)
+    Ic[WORLD] = Inertia.zero(WORLD)
+    for i, p in model.base_to_tip():
+        if p == WORLD:
+            Ic[WORLD] = Ic[WORLD] + X[i].T @ Ic[i]
+    c = scale(1.0 / model.mass, Ic[WORLD].h) if model.mass > 0.0 else ZERO
+    return Centroid(model, X, S, world_transforms(model, X), Ic, c)
+
+
+def centroidal_momentum_matrix(model: Model, q: Vector) -> Block:
+    """A_G with h = A_G nu (paper 004, eq. 41): linear momentum, and angular momentum about the centre of mass."""
+    g = centroid(model, q)
+    return g.columns(lambda i, k: g.seen(i, g.Ic[i] @ g.S[i].columns[k]))
+
+
+def centroidal_momentum_matrix_rate(model: Model, q: Vector, nu: Vector) -> Block:
+    """The rate of A_G along nu."""
+    g = centroid(model, q)
+    v, _ = velocities(model, g.X, g.S, nu)
+    rates = _inertia_rates(g, v)
+    c_rate = scale(1.0 / model.mass, rates[WORLD].h)
+    Sd = {i: axis_rates(g.S[i], v[i], v[i], ring(model, i, q, nu)) for i, _ in model.base_to_tip()}
+
+    def column(i: int, k: int) -> Force:
+        momentum = g.Ic[i] @ g.S[i].columns[k]
+        moving_on = cross(g.X_w[i].E.inverse_apply(momentum.lin), c_rate)  # -c_rate x f
+        return g.seen(i, g.Ic[i] @ Sd[i][k] + rates[i] @ g.S[i].columns[k]) + Force(ZERO, moving_on, WORLD)
+
+    return g.columns(column)
+
+
+def _inertia_rates(g: Centroid, v: PerBody[Motion]) -> PerBody[Inertia]:
+    """The rates of the composite inertias; under WORLD of the whole robot."""
+    rates: PerBody[Inertia] = {WORLD: Inertia.zero(WORLD)}
+    for i, _ in g.model.base_to_tip():
+        rates[i] = CoriolisFactor.of(v[i], g.model.bodies[i].inertia).inertia_rate()
+    for i, p in g.model.tip_to_base():
+        rates[p] = rates[p] + g.X[i].T @ rates[i]
+    return rates
+
+
+def centroidal_inertia(model: Model, q: Vector) -> Block:
+    """I_G, 6 x 6: mass, and the inertia of the frozen robot about its centre of mass (paper 004, eq. 40)."""
+    return _inertia_matrix(centroid(model, q))
+
+
+def _inertia_matrix(g: Centroid) -> Block:
+    top: Block = [[g.model.mass if r == s else 0.0 for s in range(6)] for r in range(3)]
+    return top + [[0.0, 0.0, 0.0, *row] for row in sym_full(g.Ic[WORLD].about_com())]
+
+
+def centroidal_inertia_rate(model: Model, q: Vector, nu: Vector) -> Block:
+    """The rate of the rotational part of I_G along nu, 3 x 3; the centre of mass it is about moves with p / m."""
+    g = centroid(model, q)
+    rate = _inertia_rates(g, velocities(model, g.X, g.S, nu)[0])[WORLD]
+    p, c = rate.h, g.c
+    full = sym_full(rate.I)
+    pc = 2.0 * (p[0] * c[0] + p[1] * c[1] + p[2] * c[2])  # p^ c^ + c^ p^ = c p^T + p c^T - 2 (p . c) 1
+    return [[full[r][s] + c[r] * p[s] + p[r] * c[s] - (pc if r == s else 0.0) for s in range(3)] for r in range(3)]
+
+
+def centroidal_momentum(model: Model, q: Vector, nu: Vector) -> list[Scalar]:
+    """h = A_G nu, summed body by body."""
+    X, S = joint_kinematics(model, q)
+    v, _ = velocities(model, X, S, nu)
+    return _sum_about_com(model, X, {i: body.inertia @ v[i] for i, body in enumerate(model.bodies)})
+
+
+def centroidal_momentum_rate(model: Model, q: Vector, nu: Vector, dnu: Vector) -> list[Scalar]:
+    """dh/dt: the sum of the forces on the robot, gravity included, and their moment about the centre of mass."""
+    X, S = joint_kinematics(model, q)
+    v, vJ = velocities(model, X, S, nu)
+    a = accelerations(model, X, S, velocity_products(model, q, nu, v, vJ), dnu, Motion.zero(WORLD))
+    return _sum_about_com(
+        model, X, {i: body.inertia @ a[i] + v[i].cross(body.inertia @ v[i]) for i, body in enumerate(model.bodies)}
+    )
+
+
+def _sum_about_com(model: Model, X: PerBody[Transform], f: PerBody[Force]) -> list[Scalar]:
+    """Wrenches of all bodies, from the tips inwards; then about the centre of mass."""
+    h = subtree_first_moments(model, X)[WORLD]
+    f[WORLD] = Force.zero(WORLD)
+    for i, p in model.tip_to_base():
+        f[p] = f[p] + X[i].T @ f[i]
+    c = scale(1.0 / model.mass, h) if model.mass > 0.0 else ZERO
+    return [*f[WORLD].lin, *sub(f[WORLD].ang, cross(c, f[WORLD].lin))]
+
+
+def average_velocity(model: Model, q: Vector, nu: Vector) -> list[Scalar]:
+    """I_G^-1 h: the velocity of the centre of mass, and the angular velocity the frozen robot would have (paper 004, eq. 39)."""
+    h = centroidal_momentum(model, q, nu)
+    I = [row[3:] for row in centroidal_inertia(model, q)[3:]]
+    return [x / model.mass for x in h[:3]] + solve_symmetric(I, h[3:])
