@@ -32,7 +32,7 @@ def change_coordinates(M: ArrayLike, C: ArrayLike, g: ArrayLike, A: ArrayLike, A
     At = np.swapaxes(arrays["A"], -1, -2)
     AtM = At @ arrays["M"]
     C_new = At @ arrays["C"] @ arrays["A"] + AtM @ arrays["A_rate"]
-    return EquationsOfMotion(AtM @ arrays["A"], C_new, (At @ arrays["g"][..., None])[..., 0])  # type: ignore[arg-type]
+    return EquationsOfMotion(AtM @ arrays["A"], C_new, (At @ arrays["g"][..., None])[..., 0])
 
 
 def _check(name: str, value: Any, shape: tuple[int, ...]) -> None:

@@ -20,11 +20,13 @@ from fallingcat.algorithms import (
     configuration,
     coriolis,
     crba,
+    curvature,
     energy,
     frame_derivatives,
     kinematics,
     linearization,
     minverse,
+    reduced,
     regressor,
     rnea,
     rnea_derivatives,
@@ -62,6 +64,7 @@ TAU = ("tau", "nv")
 W = ("w", "nv")
 SQUARE: tuple[Size, ...] = ("nv", "nv")
 TWISTS: tuple[Size, ...] = (6, "nv")
+SHAPE: tuple[Size, ...] = ("n", "n")
 CUBE: tuple[Size, ...] = ("nv", "nv", "nv")
 FRAME = ("frame", "representation")
 
@@ -190,6 +193,42 @@ FUNCTIONS: dict[str, Function] = {
         (("dq", TWISTS), ("dnu", TWISTS), ("ddnu", TWISTS)),
         results=centroidal_derivatives.CentroidalMomentumRateDerivatives,
     ),
+    # reduced
+    "locked_inertia": Function(reduced.locked_inertia, (Q,), (("Lambda_b", (6, 6)),)),
+    "mechanical_connection": Function(reduced.mechanical_connection, (Q,), (("A_l", (6, "n")),)),
+    "shape_inertia": Function(reduced.shape_inertia, (Q,), (("Lambda_q", SHAPE),)),
+    "locked_velocity": Function(reduced.locked_velocity, (Q, NU), (("mu", (6,)),)),
+    "momentum_map": Function(reduced.momentum_map, (Q, NU), (("J", (6,)),)),
+    "split_velocity": Function(
+        reduced.split_velocity, (Q, NU), (("vertical", ("nv",)), ("horizontal", ("nv",))), results=reduced.VelocitySplit
+    ),
+    "generalized_jacobian": Function(reduced.generalized_jacobian, (Q,), (("J", (6, "n")),), ("frame",)),
+    "base_velocity": Function(reduced.base_velocity, (Q, ("mu", 6), ("r", "n")), (("v", (6,)),)),
+    "reduced_dynamics": Function(
+        reduced.reduced_dynamics,
+        (Q, NU),
+        (
+            ("Lambda_b", (6, 6)),
+            ("Lambda_q", SHAPE),
+            ("A_l", (6, "n")),
+            ("P", (6, 6)),
+            ("S", (6, "n")),
+            ("Gamma_q", SHAPE),
+            ("B_2", SHAPE),
+            ("C_b", (6, 6)),
+            ("D_shape", SQUARE),
+            ("D_locked", SQUARE),
+            ("mu", (6,)),
+        ),
+        results=reduced.ReducedDynamics,
+    ),
+    "reduced_forward_dynamics": Function(
+        reduced.reduced_forward_dynamics,
+        (Q, NU, TAU),
+        (("mu_rate", (6,)), ("ddr", ("n",))),
+        results=reduced.ReducedAccelerations,
+    ),
+    "curvature": Function(curvature.curvature, (Q,), (("B", (6, "n", "n")),)),
     # energies
     "kinetic_energy": Function(energy.kinetic_energy, (Q, NU), (("T", ()),)),
     "potential_energy": Function(energy.potential_energy, (Q,), (("V", ()),)),

@@ -26,7 +26,7 @@ from fallingcat.model.model import Model
 from fallingcat.model.suggest import closest
 from fallingcat.robot import Robot
 from fallingcat.task import Input, Output, Task
-from fallingcat.trace.expr import Expr
+from fallingcat.trace.expr import Block, Expr
 from fallingcat.trace.graph import Graph
 
 _KNOWN = {"q": "nq", "q0": "nq", "q1": "nq", "nu": "nv", "dnu": "nv", "tau": "nv", "dx": "nv", "s": "n", "r": "n", "ddr": "n"}
@@ -50,7 +50,7 @@ class Formulas:
             count = len(function.inputs)
             defaults = {name: "body" for name in ("representation", "velocity") if name in function.options}
             named = dict(zip(function.options, arguments[count:], strict=False))
-            chosen = defaults | named | options
+            chosen: dict[str, Any] = defaults | named | options
             model = self.model
             if function.any_representation:
                 model = model.in_representation(chosen.pop("representation", "body"))
@@ -64,7 +64,8 @@ class Formulas:
 
 
 def _as_array(value: Any) -> Any:
-    return np.array(value, dtype=object) if isinstance(value, list) else value
+    """Lists, and tensors that were traced as blocks, as arrays."""
+    return np.array(value, dtype=object) if isinstance(value, (list, Block)) else value
 
 
 class CompiledFunction:

@@ -30,6 +30,7 @@ from fallingcat.robot_base import AnyBase
 from fallingcat.robot_control import Control
 from fallingcat.robot_coriolis import Coriolis
 from fallingcat.robot_derivatives import Derivatives
+from fallingcat.robot_reduced import Reduced
 from fallingcat.task import Task
 
 Array = NDArray[np.float64]
@@ -68,7 +69,7 @@ def load(
     return Robot(description, floating=floating, base=base, joint_dynamics=joint_dynamics, **options)  # type: ignore[arg-type]
 
 
-class Robot(Derivatives, Coriolis, AnyBase, Control):
+class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control):
     """A robot and everything that can be asked about its motion."""
 
     def __init__(
@@ -374,7 +375,7 @@ class Robot(Derivatives, Coriolis, AnyBase, Control):
         return result
 
 
-def _in(representation: Representation) -> dict[str, str]:
+def _in(representation: Representation) -> dict[str, Any]:
     """The option for a base twist that is not body-fixed."""
     return {} if representation == "body" else {"representation": representation}
 

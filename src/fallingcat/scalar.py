@@ -20,11 +20,11 @@ Matrix: TypeAlias = Sequence[Sequence[Scalar]]
 
 
 class Dots(NamedTuple):
-    """Neighbouring dot products of one vector, of `dots`: out[place + c step] = A[left:] . B[:, right + c] for c < count."""
+    """Neighbouring dot products of one vector, of `dots`: out[place + c step] = A[left:] . B[:, right + c] for c < columns."""
 
     left: int
     right: int
-    count: int
+    columns: int
     place: int
     step: int
 
@@ -157,9 +157,9 @@ def dots(A: Sequence[Scalar], B: Matrix, jobs: Sequence[Dots], size: int, slab: 
             if special is not None and special.dots is not None:
                 return special.dots(A, B, jobs, size, slab, add)
     out: list[Scalar] = [0.0] * size
-    for left, right, count, place, step in jobs:
+    for left, right, columns, place, step in jobs:
         vector = A[left : left + len(B)]
-        for c in range(count):
+        for c in range(columns):
             total = sum((a * row[right + c] for a, row in zip(vector, B, strict=True)), 0.0)
             out[place + c * step] = out[place + c * step] + total if add else total
     return out
@@ -171,5 +171,5 @@ def tensor(flat: Sequence[Scalar], shape: tuple[int, ...]) -> Any:
     if shaped is not None:
         return shaped(shape)
     for n in reversed(shape[1:]):
-        flat = [flat[k : k + n] for k in range(0, len(flat), n)]
+        flat = [flat[k : k + n] for k in range(0, len(flat), n or 1)]
     return flat

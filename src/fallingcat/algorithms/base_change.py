@@ -77,7 +77,7 @@ def check_base(model: Model, base: Base, representation: Representation) -> None
     """Refuse what is no base."""
     if not model.floating:
         raise InputError("a change of base needs a floating base", got="a fixed base", hint="load with floating=True")
-    if base == CENTROIDAL:
+    if isinstance(base, str) and base == CENTROIDAL:
         if representation != "mixed":
             raise InputError(
                 f"the centroid has no orientation, hence no {representation} twist", expected="representation='mixed'",

@@ -185,7 +185,8 @@ def _tensor(
         place = (a.nu(i) * nv + a.nu(j)) * nv + a.nu(k)
         dots.append(Dots(width * (len(pairs) - 1), len(right) + number, 1, place, 1))
     rows = [[column[m] for column in columns] for m in range(size)]
-    return scalar.tensor(scalar.dots(left, rows, dots, nv**3, nv * nv, model.mimics or bool(moving)), (nv, nv, nv))
+    flat = scalar.dots(left, rows, dots, nv**3, nv * nv, model.mimics or bool(moving))
+    return scalar.tensor(flat, (nv, nv, nv))  # type: ignore[no-any-return]
 
 
 def _unit(size: int) -> list[Scalar]:

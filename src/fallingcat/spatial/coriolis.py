@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fallingcat.spatial.inertia import Inertia
-from fallingcat.spatial.vec3 import ZERO, ZERO_MATRIX, Mat, Vec, add, cross, dot, matadd, matTvec, matvec
+from fallingcat.spatial.vec3 import ZERO, ZERO_MATRIX, Mat, Vec, add, cross, dot, matadd, matsub, matTvec, matvec, sub
 from fallingcat.spatial.vectors import Force, Frame, Motion
 
 
@@ -52,6 +52,9 @@ class CoriolisFactor:
     def transposed(self, m: Motion) -> Force:
         """B^T m: a pure moment."""
         return Force(ZERO, add(cross(self.p, m.lin), matTvec(self.N, m.ang)), self.frame)
+
+    def __sub__(self, other: CoriolisFactor) -> CoriolisFactor:
+        return CoriolisFactor(sub(self.p, other.p), matsub(self.N, other.N), self.frame)
 
     def inertia_rate(self) -> Inertia:
         """B + B^T: the rate of the inertia along v (paper 001, eq. 14), which has the form of an inertia without mass."""

@@ -27,6 +27,7 @@ from fallingcat.spatial.vec3 import (
     sym_full,
     sym_matvec,
     sym_outer,
+    sym_scale,
     sym_sub,
     vec,
 )
@@ -97,6 +98,14 @@ class Inertia:
         _check(self, other)
         return Inertia(self.mass + other.mass, add(self.h, other.h), sym_add(self.I, other.I), self.frame)
 
+    def inverse(self) -> InverseInertia:
+        """For a body with mass, through its centre of mass."""
+        xx, xy, xz, yy, yz, zz = self.about_com()
+        a, b, c = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy  # cofactors
+        scale_ = 1.0 / (xx * a + xy * b + xz * c)
+        inverse = (a, b, c, xx * zz - xz * xz, xy * xz - xx * yz, xx * yy - xy * xy)
+        return InverseInertia(1.0 / self.mass, scale(1.0 / self.mass, self.h), sym_scale(scale_, inverse), self.frame)
+
     def articulated(self) -> ArticulatedInertia:
         m = self.mass
         h = self.h
@@ -108,6 +117,21 @@ class Inertia:
         m, H, I = self.mass, skew(self.h), sym_full(self.I)
         top = [[m if i == j else 0.0 for j in range(3)] + [-x for x in H[i]] for i in range(3)]
         return top + [[*H[i], *I[i]] for i in range(3)]
+
+
+@dataclass(frozen=True, slots=True)
+class InverseInertia:
+    """The motion that a momentum belongs to."""
+
+    per_mass: Scalar
+    com: Vec
+    I: Sym
+    """The inverse of the rotational inertia about the centre of mass."""
+    frame: Frame
+
+    def __matmul__(self, f: Force) -> Motion:
+        ang = sym_matvec(self.I, sub(f.ang, cross(self.com, f.lin)))
+        return Motion(add(scale(self.per_mass, f.lin), cross(self.com, ang)), ang, self.frame)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,317 @@
+"""The reduced Euler-Lagrange equations of a floating robot (paper 003, with errata 3.1-3.17).
+
+In the coordinates of the base. S_j are the axes of the joints, Ic_j the inertia that joint j carries, Ic_0 = Lambda_b the
+whole robot's; v the twist of the base, r the velocity of the shape. With B(x, I) of paper 001, eq. 12, the skew factor of
+the paper is C(x, I) = B(x, I) + I (x x), and C(x, I) y = B(y, I) x (torsion-free, Prop. 2). Sums over bodies become
+composites, so that each quantity costs one pass and a few products:
+    f_j = Ic_j S_j,   A_j = Lambda_b^-1 f_j,   mu = v + A r,   p = Lambda_b mu                       (17), (11)
+    P = sum of the rates of the inertias under r alone                                              (18a)
+    S_j = -B(mu, Ic_j)^T S_j + 1/2 mu x* f_j                                                        (18b)
+    Gamma_q = Css + A^T (Cbb A - Cbs) - Csb A,   C the Coriolis matrix at zero momentum, v = -A r     (18c)
+    B_2 = K + Z - Z^T,  K_ij = S_i . c_j,  Z = (c - 1/2 C_b A)^T A,  c_j = C(mu, Ic_j) S_j             (27)
+and Theorem 1, corrected (3.1), reads
+    Lambda (mu; r)' + D_shape (mu; r) = D_locked (mu; r) + (F; tau - A^T F).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from fallingcat import scalar
+from fallingcat.algorithms.aba import forward_dynamics
+from fallingcat.algorithms.common_frame import COMMON, CommonFrame, common_frame, velocities
+from fallingcat.algorithms.coriolis import coriolis_terms_in
+from fallingcat.algorithms.dense import transpose
+from fallingcat.algorithms.kinematics import PerBody, Vector, frame_jacobian, joint_kinematics
+from fallingcat.errors import InputError
+from fallingcat.model.model import WORLD, Model
+from fallingcat.scalar import Scalar
+from fallingcat.spatial import Force, Inertia, Motion, Transform
+from fallingcat.spatial.coriolis import CoriolisFactor
+from fallingcat.spatial.inertia import InverseInertia
+
+Block = list[list[Scalar]]
+
+
+class ReducedDynamics(NamedTuple):
+    """The terms of the reduced Euler-Lagrange equations."""
+
+    Lambda_b: Block
+    """(..., 6, 6): locked inertia."""
+    Lambda_q: Block
+    """(..., n, n): shape inertia."""
+    A_l: Block
+    """(..., 6, n): local mechanical connection."""
+    P: Block
+    """(..., 6, 6): rate of the locked inertia; depends on the shape velocity only."""
+    S: Block
+    """(..., 6, n): inertia derivative matrix at mu, S^T mu = 1/2 d<mu, mu>/dq."""
+    Gamma_q: Block
+    """(..., n, n): Coriolis matrix of the shape; depends on the shape velocity only."""
+    B_2: Block
+    """(..., n, n): skew, the curvature at work: 2 B_2 r = B(r)^T p."""
+    C_b: Block
+    """(..., 6, 6): skew, C_b mu = -ad_mu^T p."""
+    D_shape: Block
+    """(..., nv, nv): blkdiag(P / 2, Gamma_q)."""
+    D_locked: Block
+    """(..., nv, nv): skew; depends on the locked velocity only."""
+    mu: list[Scalar]
+    """(..., 6): locked velocity."""
+
+
+class VelocitySplit(NamedTuple):
+    """nu = vertical + horizontal, orthogonal in the kinetic energy."""
+
+    vertical: list[Scalar]
+    """(..., nv): (mu, 0), the robot locked."""
+    horizontal: list[Scalar]
+    """(..., nv): (-A r, r), no momentum."""
+
+
+class ReducedAccelerations(NamedTuple):
+    """The rates of the locked and of the shape velocity."""
+
+    mu_rate: list[Scalar]
+    """(..., 6)"""
+    ddr: list[Scalar]
+    """(..., n)"""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A floating robot in the coordinates of its base."""
+
+    frame: CommonFrame
+    Ic: PerBody[Inertia]
+    inverse: InverseInertia
+    """Of the locked inertia."""
+    f: list[Force]
+    """Ic S of every joint velocity: the momentum it brings to the base."""
+    A: list[Motion]
+    """The connection, column by column."""
+
+    @property
+    def model(self) -> Model:
+        return self.frame.model
+
+    def connection(self, r: Vector) -> Motion:
+        """A r."""
+        total = Motion.zero(COMMON)
+        for column, x in zip(self.A, r, strict=True):
+            total = total + column * x
+        return total
+
+
+def shape(model: Model, q: Vector) -> Shape:
+    """Composite inertias, from the tips inwards, and the connection (17b)."""
+    if not model.floating:
+        raise InputError("the reduced equations need a floating base", got="a fixed base", hint="load with floating=True")
+    c = common_frame(model, q)
+    Ic = dict(c.I)
+    for i, p in model.tip_to_base():
+        if p != WORLD:
+            Ic[p] = Ic[p] + Ic[i]
+    f = gather_joints(model, {i: [Ic[i] @ s for s in c.S[i].columns] for i, _ in model.base_to_tip()})
+    inverse = Ic[0].inverse()
+    return Shape(c, Ic, inverse, f, [inverse @ x for x in f])
+
+
+def gather_joints(model: Model, parts: PerBody[list[Force]]) -> list[Force]:
+    """One wrench per joint velocity; a joint that follows another adds to it."""
+    columns = model.gather_columns({i: [f.entries() for f in part] for i, part in parts.items()}, 6)
+    return [Force.of([row[6 + j] for row in columns], COMMON) for j in range(model.n)]
+
+
+def columns(vectors: list[Motion] | list[Force]) -> Block:
+    """The matrix with these columns."""
+    rows = [x.entries() for x in vectors]
+    return transpose(rows) if rows else [[] for _ in range(6)]
+
+
+def locked_inertia(model: Model, q: Vector) -> Block:
+    """Lambda_b: the inertia of the robot with its joints locked, in the base (17a)."""
+    return shape(model, q).Ic[0].matrix()
+
+
+def mechanical_connection(model: Model, q: Vector) -> Block:
+    """A_l = Lambda_b^-1 M_bq (17b)."""
+    return columns(shape(model, q).A)
+
+
+def shape_inertia(model: Model, q: Vector) -> Block:
+    """Lambda_q = M_q - M_bq^T A_l (17c)."""
+    g = shape(model, q)
+    M = coriolis_terms_in(g.frame, [0.0] * model.nv).M
+    return _shape_inertia(g, M)
+
+
+def _shape_inertia(g: Shape, M: Block) -> Block:
+    moved = scalar.matmul(transpose(columns(g.f)), columns(g.A), symmetric=True) if g.A else []
+    return [[x - y for x, y in zip(a[6:], b, strict=True)] for a, b in zip(M[6:], moved, strict=True)]
+
+
+def locked_velocity(model: Model, q: Vector, nu: Vector) -> list[Scalar]:
+    """mu = v + A_l r (11): the twist the base would have if the joints locked."""
+    return _locked_velocity(shape(model, q), nu).entries()
+
+
+def _locked_velocity(g: Shape, nu: Vector) -> Motion:
+    return Motion.of(nu[:6], COMMON) + g.connection(nu[6:])
+
+
+def momentum_map(model: Model, q: Vector, nu: Vector) -> list[Scalar]:
+    """The momentum about the origin of the world, in its orientation: conserved without external forces (Def. 2)."""
+    g = shape(model, q)
+    p = g.Ic[0] @ _locked_velocity(g, nu)
+    return (base_transform(model, q).T @ Force(p.lin, p.ang, 0)).entries()
+
+
+def base_transform(model: Model, q: Vector) -> Transform:
+    """X_0w, from world to base coordinates."""
+    return joint_kinematics(model, q)[0][0]
+
+
+def split_velocity(model: Model, q: Vector, nu: Vector) -> VelocitySplit:
+    """The vertical and the horizontal part of a velocity (Sec. III-A)."""
+    g = shape(model, q)
+    r = list(nu[6:])
+    Ar = g.connection(r)
+    mu = Motion.of(nu[:6], COMMON) + Ar
+    return VelocitySplit([*mu.entries(), *[0.0] * model.n], [*(-Ar).entries(), *r])
+
+
+def reduced_dynamics(model: Model, q: Vector, nu: Vector) -> ReducedDynamics:
+    """All terms of the corrected Theorem 1."""
+    g = shape(model, q)
+    r = list(nu[6:])
+    Ar = g.connection(r)
+    mu = Motion.of(nu[:6], COMMON) + Ar
+    C, M, _ = coriolis_terms_in(g.frame, [*(-Ar).entries(), *r])
+    p = g.Ic[0] @ mu
+    A = columns(g.A)
+    P = _inertia_rate(g, r).matrix()
+    S = columns(_inertia_derivative(g, mu))
+    Gamma = _shape_coriolis(C, A)
+    C_b = _skew_factor(CoriolisFactor.of(mu, g.Ic[0]), g.Ic[0], mu)
+    B_2 = _curvature_force(g, mu, C_b, A)
+    coupling = columns([a.cross(p) for a in g.A])  # -adt(p) A
+    corner = [[x - y for x, y in zip(a, b, strict=True)] for a, b in zip(coupling, S, strict=True)]
+    return ReducedDynamics(
+        Lambda_b=g.Ic[0].matrix(),
+        Lambda_q=_shape_inertia(g, M),
+        A_l=A,
+        P=P,
+        S=S,
+        Gamma_q=Gamma,
+        B_2=B_2,
+        C_b=C_b,
+        D_shape=_blocks([[0.5 * x for x in row] for row in P], None, Gamma),
+        D_locked=_blocks([[-x for x in row] for row in C_b], corner, [[-2.0 * x for x in row] for row in B_2]),
+        mu=mu.entries(),
+    )
+
+
+def _inertia_rate(g: Shape, r: Vector) -> Inertia:
+    """P(r): the rate of the locked inertia while the base stands still (18a, 22)."""
+    v = velocities(g.frame, [0.0] * 6 + list(r))
+    total = CoriolisFactor.zero(COMMON)
+    for i, _ in g.model.base_to_tip():
+        total = total + CoriolisFactor.of(v[i], g.frame.I[i])
+    return total.inertia_rate()
+
+
+def _inertia_derivative(g: Shape, mu: Motion) -> list[Force]:
+    """S(mu), column by column (18b)."""
+    parts: PerBody[list[Force]] = {}
+    for i, _ in g.model.base_to_tip():
+        B = CoriolisFactor.of(mu, g.Ic[i])
+        parts[i] = [0.5 * mu.cross(g.Ic[i] @ s) - B.transposed(s) for s in g.frame.S[i].columns]
+    return gather_joints(g.model, parts)
+
+
+def _shape_coriolis(C: Block, A: Block) -> Block:
+    """Gamma_q = [-A; 1]^T C [-A; 1] at zero momentum; the rate of A has no part in it, as M_bq = Lambda_b A (18c)."""
+    Cb, Cs = C[:6], C[6:]
+    if not Cs:
+        return []
+    inner = scalar.matmul([row[:6] for row in Cb], A)
+    inner = [[x - y for x, y in zip(a, b[6:], strict=True)] for a, b in zip(inner, Cb, strict=True)]
+    left = [[*a, *(-x for x in row[:6])] for a, row in zip(transpose(A), Cs, strict=True)]  # [A^T, -Csb]
+    moved = scalar.matmul(left, inner + A)
+    return [[x + y for x, y in zip(a, row[6:], strict=True)] for a, row in zip(moved, Cs, strict=True)]
+
+
+def _skew_factor(B: CoriolisFactor, I: Inertia, x: Motion) -> Block:
+    """C(x, I) = B(x, I) + I (x x), 6 x 6: the columns for unit motions; skew to the last bit."""
+    full = columns([skew_times(B, I, x, Motion.of([1.0 if k == m else 0.0 for m in range(6)], COMMON)) for k in range(6)])
+    return [[0.0 if i == j else full[i][j] if i < j else -full[j][i] for j in range(6)] for i in range(6)]
+
+
+def skew_times(B: CoriolisFactor, I: Inertia, x: Motion, m: Motion) -> Force:
+    """C(x, I) m."""
+    return B @ m + I @ x.cross(m)
+
+
+def _curvature_force(g: Shape, mu: Motion, C_b: Block, A: Block) -> Block:
+    """B_2 = sum Jt^T C(mu) Jt, Jt = J - A (27)."""
+    model, S = g.model, g.frame.S
+    c: PerBody[list[Force]] = {}
+    K: dict[tuple[int, int], Block] = {}
+    for j, p in model.base_to_tip():
+        B = CoriolisFactor.of(mu, g.Ic[j])
+        c[j] = [skew_times(B, g.Ic[j], mu, s) for s in S[j].columns]
+        for i in model.path(p) if p != WORLD else ():
+            K[i, j] = [[s @ x for x in c[j]] for s in S[i].columns]
+            K[j, i] = [[-x for x in row] for row in transpose(K[i, j])]
+        own = [[s @ x for x in c[j]] for s in S[j].columns]
+        K[j, j] = [[0.0 if a == b else own[a][b] if a < b else -own[b][a] for b in range(len(own))] for a in range(len(own))]
+    if not A[0]:
+        return []
+    full = model.gather_blocks(K)
+    half = scalar.matmul(C_b, A)
+    joints = zip(gather_joints(model, c), transpose(half), strict=True)
+    left = [[x - 0.5 * y for x, y in zip(own.entries(), moved, strict=True)] for own, moved in joints]
+    Z = scalar.matmul(left, A)
+    n = model.n
+    upper = [[full[6 + i][6 + j] + Z[i][j] - Z[j][i] if i < j else 0.0 for j in range(n)] for i in range(n)]
+    return [[upper[i][j] if i < j else -upper[j][i] if j < i else 0.0 for j in range(n)] for i in range(n)]
+
+
+def _blocks(bb: Block, bs: Block | None, ss: Block) -> Block:
+    """[[bb, bs], [-bs^T, ss]]."""
+    n = len(ss)
+    top = [row + (bs[k] if bs is not None else [0.0] * n) for k, row in enumerate(bb)]
+    below = [[-bs[k][i] for k in range(6)] if bs is not None else [0.0] * 6 for i in range(n)]
+    return top + [a + b for a, b in zip(below, ss, strict=True)]
+
+
+def reduced_forward_dynamics(model: Model, q: Vector, nu: Vector, tau: Vector) -> ReducedAccelerations:
+    """The rates of mu and r under generalized forces (base wrench first) and gravity.
+
+    The momentum obeys p' = ad_v^T p + F (12), p = Lambda_b mu; the shape the full forward dynamics, whose joint rows are
+    the second line of Theorem 1.
+    """
+    g = shape(model, q)
+    dnu = forward_dynamics(model, q, nu, tau)
+    v = Motion.of(nu[:6], COMMON)
+    mu = v + g.connection(nu[6:])
+    p = g.Ic[0] @ mu
+    weight = g.Ic[0] @ (-g.frame.gravity)
+    force = Force.of(tau[:6], COMMON) + weight - v.cross(p) - _inertia_rate(g, nu[6:]) @ mu
+    return ReducedAccelerations((g.inverse @ force).entries(), list(dnu[6:]))
+
+
+def base_velocity(model: Model, q: Vector, mu: Vector, r: Vector) -> list[Scalar]:
+    """v = mu - A_l r, with dH/dt = H hat(v): the reconstruction of the base (Sec. V-3)."""
+    g = shape(model, q)
+    return (Motion.of(mu, COMMON) - g.connection(r)).entries()
+
+
+def generalized_jacobian(model: Model, q: Vector, frame: str) -> Block:
+    """J_s - J_b A_l: from the shape velocity to the body-fixed twist of a frame while there is no momentum (15)."""
+    A = columns(shape(model, q).A)
+    J = frame_jacobian(model, q, frame, "body")
+    moved = scalar.matmul([row[:6] for row in J], A)
+    return [[x - y for x, y in zip(a[6:], b, strict=True)] for a, b in zip(J, moved, strict=True)]
