@@ -143,10 +143,11 @@ def _refuse_quaternion(name: str, spec: Input, at: int, length: float) -> None:
     )  # fmt: skip
 
 
-def plain_rows(task: Task, values: Sequence[Any], out: Any) -> tuple[list[Array], list[Array], int] | None:
-    """(inputs, outputs, rows) as they are, when everything is a contiguous 2-d batch into an `out`; else None.
+def plain_rows(task: Task, values: Sequence[Any], out: Any) -> tuple[Sequence[Array], Sequence[Array], int] | None:
+    """(inputs, outputs, rows) as they are, when everything is a contiguous batch of states into an `out`; else None.
 
-    A shortcut through `prepare` and `check_out` for calls in a loop, where every microsecond counts.
+    A shortcut through `prepare` and `check_out` for calls in a loop, where every microsecond counts. Whether outputs share
+    memory with each other or with inputs is left to the compiled code, which refuses them.
     """
     outs = out if type(out) is tuple else (out,)
     if out is None or len(values) != len(task.inputs) or len(outs) != len(task.outputs) or not values:
@@ -160,17 +161,10 @@ def plain_rows(task: Task, values: Sequence[Any], out: Any) -> tuple[list[Array]
         flags = a.flags
         if not (flags.c_contiguous and flags.aligned):
             return None
-    rows: list[Array] = []
     for result, a in zip(task.outputs, outs, strict=True):
-        if type(a) is not np.ndarray or a.dtype is not FLOAT64 or a.shape != (count, *result.shape):
+        if type(a) is not np.ndarray or a.dtype is not FLOAT64 or a.shape != (count, *result.shape) or not a.flags.carray:
             return None
-        flags = a.flags
-        if not (flags.c_contiguous and flags.aligned and flags.writeable):
-            return None
-        if any(np.may_share_memory(a, other) for other in (*values, *outs[: len(rows)])):
-            return None
-        rows.append(a.reshape(count, result.size))
-    return list(values), rows, count
+    return values, outs, count
 
 
 def check_out(task: Task, shape: tuple[int, ...], out: Any) -> tuple[Array, ...]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from fallingcat.compile import Kernel
 from fallingcat.errors import InputError, TraceError
-from fallingcat.functions import FUNCTIONS, Evaluate, quaternions
+from fallingcat.functions import FUNCTIONS, Evaluate, Function, quaternions
 from fallingcat.model.model import Model
 from fallingcat.model.suggest import closest
 from fallingcat.robot import Robot
@@ -48,9 +48,10 @@ class Formulas:
 
         def call(*arguments: Any, **options: Any) -> Any:
             count = len(function.inputs)
-            defaults = {name: "body" for name in ("representation", "velocity") if name in function.options}
             named = dict(zip(function.options, arguments[count:], strict=False))
-            chosen: dict[str, Any] = defaults | named | options
+            chosen: dict[str, Any] = _defaults(function) | named | options
+            if "base" in chosen and "frame" in chosen:
+                chosen["base"] = chosen.pop("frame")  # what `Robot.base_change` calls it
             model = self.model
             if function.any_representation:
                 model = model.in_representation(chosen.pop("representation", "body"))
@@ -61,6 +62,14 @@ class Formulas:
 
         call.__name__ = name
         return call
+
+
+def _defaults(function: Function) -> dict[str, Any]:
+    """The options of the robot's methods when nothing is said."""
+    usual: dict[str, Any] = {"representation": "body", "velocity": "body"}
+    if "base" in function.options:
+        usual = {"base": None, "representation": "mixed"}
+    return {name: value for name, value in usual.items() if name in function.options}
 
 
 def _as_array(value: Any) -> Any:

@@ -10,6 +10,7 @@ quasi-velocities, C still satisfies C nu = h - g and M_rate = C + C^T (paper 001
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from fallingcat.algorithms.common_frame import CommonFrame, common_frame, velocities
@@ -19,7 +20,7 @@ from fallingcat.algorithms.kinematics import PerBody, Vector, joint_kinematics, 
 from fallingcat.algorithms.kinematics import velocities as body_velocities
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
-from fallingcat.spatial import Force, Inertia, Motion, Subspace
+from fallingcat.spatial import Force, Motion, Subspace
 from fallingcat.spatial.coriolis import CoriolisFactor, NewtonFactor
 
 Block = list[list[Scalar]]
@@ -45,27 +46,47 @@ def coriolis_terms(model: Model, q: Vector, nu: Vector, factorization: Factoriza
     return coriolis_terms_in(common_frame(model, q), nu, factorization)
 
 
+@dataclass(frozen=True)
+class AxisForces:
+    """Per joint and axis what (25)-(27) say, and the composite Coriolis factors."""
+
+    Sd: PerBody[list[Motion]]
+    F1: PerBody[list[Force]]
+    F2: PerBody[list[Force]]
+    F3: PerBody[list[Force]]
+    Bc: PerBody[CoriolisFactor]
+
+
+def axis_forces(c: CommonFrame, nu: Vector, factorization: Factorization = "christoffel") -> AxisForces:
+    """Outwards for the rates of the axes, inwards for the composites."""
+    v = velocities(c, nu)
+    found = AxisForces({}, {}, {}, {}, {})
+    Ic, Bc = dict(c.I), found.Bc
+    for i, p in c.model.base_to_tip():  # lines 2-7
+        found.Sd[i] = axis_rates(c.S[i], v[p], v[i], c.ring(i, nu))
+        Bc[i] = FACTORS[factorization].of(v[i], c.I[i])  # type: ignore[assignment]
+    for j, p in c.model.tip_to_base():  # lines 8-12, 22-23
+        axes = list(zip(c.S[j].columns, found.Sd[j], strict=True))
+        found.F1[j] = [Ic[j] @ sd + Bc[j] @ s for s, sd in axes]  # (25)
+        found.F2[j] = [Ic[j] @ s for s, _ in axes]  # (26)
+        found.F3[j] = [Bc[j].transposed(s) for s, _ in axes]  # (27)
+        if p != WORLD:
+            Ic[p], Bc[p] = Ic[p] + Ic[j], Bc[p] + Bc[j]
+    return found
+
+
 def coriolis_terms_in(c: CommonFrame, nu: Vector, factorization: Factorization = "christoffel") -> CoriolisTerms:
     """The same for a robot in common coordinates."""
     model = c.model
-    v = velocities(c, nu)
-    Sd: PerBody[list[Motion]] = {}
-    Ic: PerBody[Inertia] = dict(c.I)
-    Bc: PerBody[CoriolisFactor] = {}
-    for i, p in model.base_to_tip():  # lines 2-7
-        Sd[i] = axis_rates(c.S[i], v[p], v[i], c.ring(i, nu))
-        Bc[i] = FACTORS[factorization].of(v[i], c.I[i])  # type: ignore[assignment]
-
+    forces = axis_forces(c, nu, factorization)
     C: Blocks = {}
     M: Blocks = {}
     rate: Blocks = {}
-    for j, p in model.tip_to_base():  # lines 8-24
-        F1 = [Ic[j] @ sd + Bc[j] @ s for s, sd in zip(c.S[j].columns, Sd[j], strict=True)]  # (25)
-        F2 = [Ic[j] @ s for s in c.S[j].columns]  # (26)
-        F3 = [Bc[j].transposed(s) for s in c.S[j].columns]  # (27)
+    for j, _ in model.tip_to_base():
+        F1, F2, F3 = forces.F1[j], forces.F2[j], forces.F3[j]
         F13 = [a + b for a, b in zip(F1, F3, strict=True)]
-        for i in model.path(j):
-            pairs = list(zip(c.S[i].columns, Sd[i], strict=True))
+        for i in model.path(j):  # lines 14-21
+            pairs = list(zip(c.S[i].columns, forces.Sd[i], strict=True))
             C[i, j] = [[s @ f for f in F1] for s, _ in pairs]  # (29)
             M[i, j] = [[s @ f for f in F2] for s, _ in pairs]  # (28)
             rate[i, j] = [[sd @ f2 + s @ f for f2, f in zip(F2, F13, strict=True)] for s, sd in pairs]
@@ -74,8 +95,6 @@ def coriolis_terms_in(c: CommonFrame, nu: Vector, factorization: Factorization =
             else:
                 C[j, i] = [[sd @ f2 + s @ f3 for s, sd in pairs] for f2, f3 in zip(F2, F3, strict=True)]  # (30)
                 M[j, i], rate[j, i] = transpose(M[i, j]), transpose(rate[i, j])
-        if p != WORLD:
-            Ic[p], Bc[p] = Ic[p] + Ic[j], Bc[p] + Bc[j]
     gather = model.gather_blocks
     return CoriolisTerms(gather(C), add_armature(model, gather(M)), gather(rate))
 

@@ -18,9 +18,9 @@ from fallingcat.algorithms.kinematics import Vector
 from fallingcat.algorithms.reduced import Shape, columns, shape
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
-from fallingcat.spatial import Force, Motion
+from fallingcat.spatial import Force
 from fallingcat.spatial.coriolis import CoriolisFactor
-from fallingcat.spatial.vec3 import ZERO, Vec, add, cross, matvec, neg, skew, sub, transpose
+from fallingcat.spatial.vec3 import ZERO, Vec, add, neg, skew, transpose
 
 Block = list[list[Scalar]]
 
@@ -82,12 +82,7 @@ def _between_joints(g: Shape, a: Axes, factors: list[CoriolisFactor]) -> dict[tu
             if tip.nu < other.nu:  # i is the tip: P_i^T S_j
                 value = factors[t].transposed(other.S).ang
             else:  # j is the tip: K_j^T S_i
-                value = _moment_K(factors[t], momentum, other.S)
+                value = factors[t].swapped_transposed(momentum, other.S).ang
             key = (min(tip.nu, other.nu) - 6, max(tip.nu, other.nu) - 6)
             met[key] = add(met.get(key, ZERO), value)
     return met
-
-
-def _moment_K(B: CoriolisFactor, f: Force, x: Motion) -> Vec:
-    """K^T x."""
-    return sub(neg(cross(B.p, x.lin)), add(cross(f.ang, x.ang), matvec(B.N, x.ang)))

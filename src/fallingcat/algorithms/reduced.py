@@ -7,9 +7,9 @@ composites, so that each quantity costs one pass and a few products:
     f_j = Ic_j S_j,   A_j = Lambda_b^-1 f_j,   mu = v + A r,   p = Lambda_b mu                       (17), (11)
     P = sum of the rates of the inertias under r alone                                              (18a)
     S_j = -B(mu, Ic_j)^T S_j + 1/2 mu x* f_j                                                        (18b)
-    Gamma_q = Css + A^T (Cbb A - Cbs) - Csb A,   C the Coriolis matrix at zero momentum, v = -A r     (18c)
-    B_2 = K + Z - Z^T,  K_ij = S_i . c_j,  Z = (c - 1/2 C_b A)^T A,  c_j = C(mu, Ic_j) S_j             (27)
-and Theorem 1, corrected (3.1), reads
+    Gamma_ij = C_ij - A_i . (F1_j - Bc_0 A_j) - F3_i . A_j                                            (18c)
+    B_2 = K + Z - Z^T,  K_ij = S_i . c_j,  Z = (c - 1/2 C_b A)^T A,  c_j = B(S_j, Ic_j) mu             (27)
+where C, F1, F3 and Bc are those of paper 001 at zero momentum, v = -A r; Theorem 1, corrected (3.1), reads
     Lambda (mu; r)' + D_shape (mu; r) = D_locked (mu; r) + (F; tau - A^T F).
 """
 
@@ -21,7 +21,7 @@ from typing import NamedTuple
 from fallingcat import scalar
 from fallingcat.algorithms.aba import forward_dynamics
 from fallingcat.algorithms.common_frame import COMMON, CommonFrame, common_frame, velocities
-from fallingcat.algorithms.coriolis import coriolis_terms_in
+from fallingcat.algorithms.coriolis import AxisForces, axis_forces, coriolis_terms_in
 from fallingcat.algorithms.dense import transpose
 from fallingcat.algorithms.kinematics import PerBody, Vector, frame_jacobian, joint_kinematics
 from fallingcat.errors import InputError
@@ -188,12 +188,14 @@ def reduced_dynamics(model: Model, q: Vector, nu: Vector) -> ReducedDynamics:
     r = list(nu[6:])
     Ar = g.connection(r)
     mu = Motion.of(nu[:6], COMMON) + Ar
-    C, M, _ = coriolis_terms_in(g.frame, [*(-Ar).entries(), *r])
+    horizontal = [*(-Ar).entries(), *r]
+    C, M, _ = coriolis_terms_in(g.frame, horizontal)
+    forces = axis_forces(g.frame, horizontal)
     p = g.Ic[0] @ mu
     A = columns(g.A)
-    P = _inertia_rate(g, r).matrix()
+    P = (forces.Bc[0] + CoriolisFactor.of(Ar, g.Ic[0])).inertia_rate().matrix()  # without the motion of the base
     S = columns(_inertia_derivative(g, mu))
-    Gamma = _shape_coriolis(C, A)
+    Gamma = _shape_coriolis(g, C, forces)
     C_b = _skew_factor(CoriolisFactor.of(mu, g.Ic[0]), g.Ic[0], mu)
     B_2 = _curvature_force(g, mu, C_b, A)
     coupling = columns([a.cross(p) for a in g.A])  # -adt(p) A
@@ -226,32 +228,31 @@ def _inertia_derivative(g: Shape, mu: Motion) -> list[Force]:
     """S(mu), column by column (18b)."""
     parts: PerBody[list[Force]] = {}
     for i, _ in g.model.base_to_tip():
-        B = CoriolisFactor.of(mu, g.Ic[i])
-        parts[i] = [0.5 * mu.cross(g.Ic[i] @ s) - B.transposed(s) for s in g.frame.S[i].columns]
+        own = [CoriolisFactor.of(s, g.Ic[i]).swapped_transposed(g.Ic[i] @ s, mu) for s in g.frame.S[i].columns]
+        parts[i] = [0.5 * mu.cross(g.Ic[i] @ s) - f for s, f in zip(g.frame.S[i].columns, own, strict=True)]
     return gather_joints(g.model, parts)
 
 
-def _shape_coriolis(C: Block, A: Block) -> Block:
-    """Gamma_q = [-A; 1]^T C [-A; 1] at zero momentum; the rate of A has no part in it, as M_bq = Lambda_b A (18c)."""
-    Cb, Cs = C[:6], C[6:]
-    if not Cs:
+def _shape_coriolis(g: Shape, C: Block, forces: AxisForces) -> Block:
+    """Gamma_q = [-A; 1]^T (C [-A; 1] + M [-A'; 0]) at zero momentum (18c).
+
+    M_bq = Lambda_b A takes away the rate of A, and what the rates of the base's axes bring.
+    """
+    F1, F3 = gather_joints(g.model, forces.F1), gather_joints(g.model, forces.F3)
+    if not F1:
         return []
-    inner = scalar.matmul([row[:6] for row in Cb], A)
-    inner = [[x - y for x, y in zip(a, b[6:], strict=True)] for a, b in zip(inner, Cb, strict=True)]
-    left = [[*a, *(-x for x in row[:6])] for a, row in zip(transpose(A), Cs, strict=True)]  # [A^T, -Csb]
-    moved = scalar.matmul(left, inner + A)
-    return [[x + y for x, y in zip(a, row[6:], strict=True)] for a, row in zip(moved, Cs, strict=True)]
+    Y = [f - forces.Bc[0] @ a for f, a in zip(F1, g.A, strict=True)]
+    left = [[*a.entries(), *f.ang] for a, f in zip(g.A, F3, strict=True)]  # F3 is a pure moment
+    right = columns(Y) + columns(g.A)[3:]
+    moved = scalar.matmul(left, right)
+    return [[x - y for x, y in zip(row[6:], m, strict=True)] for row, m in zip(C[6:], moved, strict=True)]
 
 
 def _skew_factor(B: CoriolisFactor, I: Inertia, x: Motion) -> Block:
     """C(x, I) = B(x, I) + I (x x), 6 x 6: the columns for unit motions; skew to the last bit."""
-    full = columns([skew_times(B, I, x, Motion.of([1.0 if k == m else 0.0 for m in range(6)], COMMON)) for k in range(6)])
+    units = [Motion.of([1.0 if k == m else 0.0 for m in range(6)], COMMON) for k in range(6)]
+    full = columns([B @ unit + I @ x.cross(unit) for unit in units])
     return [[0.0 if i == j else full[i][j] if i < j else -full[j][i] for j in range(6)] for i in range(6)]
-
-
-def skew_times(B: CoriolisFactor, I: Inertia, x: Motion, m: Motion) -> Force:
-    """C(x, I) m."""
-    return B @ m + I @ x.cross(m)
 
 
 def _curvature_force(g: Shape, mu: Motion, C_b: Block, A: Block) -> Block:
@@ -260,8 +261,7 @@ def _curvature_force(g: Shape, mu: Motion, C_b: Block, A: Block) -> Block:
     c: PerBody[list[Force]] = {}
     K: dict[tuple[int, int], Block] = {}
     for j, p in model.base_to_tip():
-        B = CoriolisFactor.of(mu, g.Ic[j])
-        c[j] = [skew_times(B, g.Ic[j], mu, s) for s in S[j].columns]
+        c[j] = [CoriolisFactor.of(s, g.Ic[j]) @ mu for s in S[j].columns]
         for i in model.path(p) if p != WORLD else ():
             K[i, j] = [[s @ x for x in c[j]] for s in S[i].columns]
             K[j, i] = [[-x for x in row] for row in transpose(K[i, j])]

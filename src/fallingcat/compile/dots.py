@@ -30,7 +30,7 @@ class _Writer:
         self.vector = site.slot if site.slot.width > 1 else site.vector
         spans = site.slot.width == 1 or self.rows
         self.is_long: Callable[[Dots], bool] = lambda job: (
-            bool(spans) and not op.add and job.step == 1 and job.count >= self.vector.width > 1
+            bool(spans) and not op.add and job.step == 1 and job.columns >= self.vector.width > 1
         )
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ class _Writer:
         W = self.vector.width
         left = self._left(kind, None if self.rows else self.vector)
         base = self.at(self.site.slot.type, "%right", f"%{kind}_right")
-        self.do(f"%{kind}_last = sub i64 %{kind}_count, {W}")
+        self.do(f"%{kind}_last = sub i64 %{kind}_columns, {W}")
         self.do("br label %chunk")
         self.label("chunk")
         self.do(f"%c = phi i64 [0, %{kind}], [%c_next, %chunk]")
@@ -220,7 +220,7 @@ class _Writer:
             self._put(slot.type, x, self.at(slot.type, "%to", "%d_place"), slot.align if self.op.output is None else 8)
         self.do("%d_next = add i64 %d, 1")
         self.do(f"%d_place_next = add i64 %d_place, %{kind}_step")
-        self.do(f"%d_more = icmp slt i64 %d_next, %{kind}_count")
+        self.do(f"%d_more = icmp slt i64 %d_next, %{kind}_columns")
         self.do(f"br i1 %d_more, label %one, label %{kind}_end")
 
     def _put(self, T: str, x: str, where: str, align: int) -> None:

@@ -2,8 +2,9 @@
 
     PyObject *fc_rows(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 
-takes start, stop, the input and output arrays (2-d, contiguous, checked) and a workspace array. It tests the
-quaternions of its rows first and answers 1 without computing anything if one is far from unit length, else 0.
+takes start, stop, the input and output arrays (2-d, contiguous, checked) and a workspace array. It first tests the
+quaternions of its rows and whether an output shares memory with another array, and answers 1 without computing anything if
+one is far from unit length or memory is shared, else 0.
 """
 
 from __future__ import annotations
@@ -38,13 +39,15 @@ class NativeBatch:
             self._rows = cpython.builtin("rows", code.address("fc_rows"), None, "")
 
     def run(self, start: int, stop: int, rows: Sequence[Array], outs: Sequence[Array]) -> bool:
-        """Compute rows start..stop-1; False if a quaternion among them is far from unit length."""
+        """Compute rows start..stop-1; False if a quaternion is far from unit length or outputs share memory."""
         workspace = np.empty(self._size)
         if self._rows is not None:
             return bool(self._rows(start, stop, *rows, *outs, workspace) == 0)
         return self._run_by_ctypes(start, stop, rows, outs, workspace)
 
     def _run_by_ctypes(self, start: int, stop: int, rows: Sequence[Array], outs: Sequence[Array], workspace: Array) -> bool:
+        if any(np.may_share_memory(out, other) for k, out in enumerate(outs) for other in (*rows, *outs[:k])):
+            return False
         for spec, a in zip(self._task.inputs, rows, strict=True):
             stride = 0 if len(a) == 1 else spec.size
             for at in spec.quaternions:
@@ -91,8 +94,9 @@ def rows_text(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> str:
             f"  %stride_at{j} = getelementptr i64, ptr %strides, i64 {j}",
             f"  store i64 %stride{j}, ptr %stride_at{j}, align 8",
         ]
+    shared = _shared_memory(inputs, outputs, lines)
     lines.append("  %thread = call ptr @fc_PyEval_SaveThread()")
-    bad = "0"
+    bad = shared
     for j, spec in enumerate(inputs):
         for at in spec.quaternions:
             tag = f"{j}_{at}"
@@ -121,6 +125,36 @@ def rows_text(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> str:
         "}",
     ]
     return _DECLARATIONS + "\n".join(lines)
+
+
+def _shared_memory(inputs: tuple[Input, ...], outputs: tuple[Output, ...], lines: list[str]) -> str:
+    """1 if an output overlaps an input or another output; arrays without entries overlap nothing."""
+    sizes = [x.size for x in (*inputs, *outputs)]
+    for j, size in enumerate(sizes):
+        if j >= len(inputs):
+            lines += [
+                f"  %dims_at{j} = getelementptr i8, ptr %a{j}, i64 {cpython.DIMENSIONS}",
+                f"  %dims{j} = load ptr, ptr %dims_at{j}, align 8",
+                f"  %rows{j} = load i64, ptr %dims{j}, align 8",
+            ]
+        lines += [
+            f"  %begin{j} = ptrtoint ptr %data{j} to i64",
+            f"  %length{j} = mul i64 %rows{j}, {8 * size}",
+            f"  %end{j} = add i64 %begin{j}, %length{j}",
+        ]
+    shared = "0"
+    for j in range(len(inputs), len(sizes)):
+        for k in range(j):
+            if sizes[j] and sizes[k]:
+                lines += [
+                    f"  %left{j}_{k} = icmp ult i64 %begin{j}, %end{k}",
+                    f"  %right{j}_{k} = icmp ult i64 %begin{k}, %end{j}",
+                    f"  %both{j}_{k} = and i1 %left{j}_{k}, %right{j}_{k}",
+                    f"  %wide{j}_{k} = zext i1 %both{j}_{k} to i64",
+                    f"  %shared{j}_{k} = or i64 {shared}, %wide{j}_{k}",
+                ]
+                shared = f"%shared{j}_{k}"
+    return shared
 
 
 _DECLARATIONS = """

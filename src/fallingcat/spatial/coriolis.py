@@ -53,6 +53,10 @@ class CoriolisFactor:
         """B^T m: a pure moment."""
         return Force(ZERO, add(cross(self.p, m.lin), matTvec(self.N, m.ang)), self.frame)
 
+    def swapped_transposed(self, f: Force, x: Motion) -> Force:
+        """B(x, I)^T v, for the factor B(v, I) and f = I v: a pure moment (paper 001, eq. 50)."""
+        return Force(ZERO, sub(cross(x.lin, self.p), add(cross(f.ang, x.ang), matvec(self.N, x.ang))), self.frame)
+
     def __sub__(self, other: CoriolisFactor) -> CoriolisFactor:
         return CoriolisFactor(sub(self.p, other.p), matsub(self.N, other.N), self.frame)
 
