@@ -1,14 +1,13 @@
 """The reduced Euler-Lagrange equations of a floating robot (paper 003, with errata 3.1-3.17).
 
 In the coordinates of the base. S_j are the axes of the joints, Ic_j the inertia that joint j carries, Ic_0 = Lambda_b the
-whole robot's; v the twist of the base, r the velocity of the shape. With B(x, I) of paper 001, eq. 12, the skew factor of
-the paper is C(x, I) = B(x, I) + I (x x), and C(x, I) y = B(y, I) x (torsion-free, Prop. 2). Sums over bodies become
-composites, so that each quantity costs one pass and a few products:
+whole robot's; v the twist of the base, r the velocity of the shape. C(x, I) is the paper's skew factor (5). Sums over bodies
+become composites, so that each quantity costs one pass and a few products:
     f_j = Ic_j S_j,   A_j = Lambda_b^-1 f_j,   mu = v + A r,   p = Lambda_b mu                       (17), (11)
     P = sum of the rates of the inertias under r alone                                              (18a)
-    S_j = -B(mu, Ic_j)^T S_j + 1/2 mu x* f_j                                                        (18b)
+    S_j = c_j - 1/2 mu x* f_j,   c_j = C(mu, Ic_j) S_j                                                (18b)
     Gamma_ij = C_ij - A_i . (F1_j - Bc_0 A_j) - F3_i . A_j                                            (18c)
-    B_2 = K + Z - Z^T,  K_ij = S_i . c_j,  Z = (c - 1/2 C_b A)^T A,  c_j = B(S_j, Ic_j) mu             (27)
+    B_2 = K + Z - Z^T,  K_ij = S_i . c_j,  Z = (c - 1/2 C_b A)^T A                                  (27)
 where C, F1, F3 and Bc are those of paper 001 at zero momentum, v = -A r; Theorem 1, corrected (3.1), reads
     Lambda (mu; r)' + D_shape (mu; r) = D_locked (mu; r) + (F; tau - A^T F).
 """
@@ -28,7 +27,7 @@ from fallingcat.errors import InputError
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, Motion, Transform
-from fallingcat.spatial.coriolis import CoriolisFactor
+from fallingcat.spatial.coriolis import CoriolisFactor, SkewFactor
 from fallingcat.spatial.inertia import InverseInertia
 
 Block = list[list[Scalar]]
@@ -194,10 +193,12 @@ def reduced_dynamics(model: Model, q: Vector, nu: Vector) -> ReducedDynamics:
     p = g.Ic[0] @ mu
     A = columns(g.A)
     P = (forces.Bc[0] + CoriolisFactor.of(Ar, g.Ic[0])).inertia_rate().matrix()  # without the motion of the base
-    S = columns(_inertia_derivative(g, mu))
+    c = {i: [SkewFactor.of(mu, g.Ic[i]) @ s for s in g.frame.S[i].columns] for i, _ in model.base_to_tip()}
+    c_joints = gather_joints(model, c)
+    S = columns([x - 0.5 * mu.cross(f) for x, f in zip(c_joints, g.f, strict=True)])
     Gamma = _shape_coriolis(g, C, forces)
-    C_b = _skew_factor(CoriolisFactor.of(mu, g.Ic[0]), g.Ic[0], mu)
-    B_2 = _curvature_force(g, mu, C_b, A)
+    C_b = SkewFactor.of(mu, g.Ic[0])
+    B_2 = _curvature_force(g, c, [x - 0.5 * (C_b @ a) for x, a in zip(c_joints, g.A, strict=True)])
     coupling = columns([a.cross(p) for a in g.A])  # -adt(p) A
     corner = [[x - y for x, y in zip(a, b, strict=True)] for a, b in zip(coupling, S, strict=True)]
     return ReducedDynamics(
@@ -208,9 +209,9 @@ def reduced_dynamics(model: Model, q: Vector, nu: Vector) -> ReducedDynamics:
         S=S,
         Gamma_q=Gamma,
         B_2=B_2,
-        C_b=C_b,
+        C_b=C_b.matrix(),
         D_shape=_blocks([[0.5 * x for x in row] for row in P], None, Gamma),
-        D_locked=_blocks([[-x for x in row] for row in C_b], corner, [[-2.0 * x for x in row] for row in B_2]),
+        D_locked=_blocks([[-x for x in row] for row in C_b.matrix()], corner, [[-2.0 * x for x in row] for row in B_2]),
         mu=mu.entries(),
     )
 
@@ -222,15 +223,6 @@ def _inertia_rate(g: Shape, r: Vector) -> Inertia:
     for i, _ in g.model.base_to_tip():
         total = total + CoriolisFactor.of(v[i], g.frame.I[i])
     return total.inertia_rate()
-
-
-def _inertia_derivative(g: Shape, mu: Motion) -> list[Force]:
-    """S(mu), column by column (18b)."""
-    parts: PerBody[list[Force]] = {}
-    for i, _ in g.model.base_to_tip():
-        own = [CoriolisFactor.of(s, g.Ic[i]).swapped_transposed(g.Ic[i] @ s, mu) for s in g.frame.S[i].columns]
-        parts[i] = [0.5 * mu.cross(g.Ic[i] @ s) - f for s, f in zip(g.frame.S[i].columns, own, strict=True)]
-    return gather_joints(g.model, parts)
 
 
 def _shape_coriolis(g: Shape, C: Block, forces: AxisForces) -> Block:
@@ -248,32 +240,19 @@ def _shape_coriolis(g: Shape, C: Block, forces: AxisForces) -> Block:
     return [[x - y for x, y in zip(row[6:], m, strict=True)] for row, m in zip(C[6:], moved, strict=True)]
 
 
-def _skew_factor(B: CoriolisFactor, I: Inertia, x: Motion) -> Block:
-    """C(x, I) = B(x, I) + I (x x), 6 x 6: the columns for unit motions; skew to the last bit."""
-    units = [Motion.of([1.0 if k == m else 0.0 for m in range(6)], COMMON) for k in range(6)]
-    full = columns([B @ unit + I @ x.cross(unit) for unit in units])
-    return [[0.0 if i == j else full[i][j] if i < j else -full[j][i] for j in range(6)] for i in range(6)]
-
-
-def _curvature_force(g: Shape, mu: Motion, C_b: Block, A: Block) -> Block:
-    """B_2 = sum Jt^T C(mu) Jt, Jt = J - A (27)."""
+def _curvature_force(g: Shape, c: PerBody[list[Force]], left: list[Force]) -> Block:
+    """B_2 = sum Jt^T C(mu) Jt, Jt = J - A (27), from c_j and the left factor of Z."""
     model, S = g.model, g.frame.S
-    c: PerBody[list[Force]] = {}
     K: dict[tuple[int, int], Block] = {}
-    for j, p in model.base_to_tip():
-        c[j] = [CoriolisFactor.of(s, g.Ic[j]) @ mu for s in S[j].columns]
-        for i in model.path(p) if p != WORLD else ():
+    for j, _ in model.base_to_tip():
+        for i in model.path(j):
             K[i, j] = [[s @ x for x in c[j]] for s in S[i].columns]
-            K[j, i] = [[-x for x in row] for row in transpose(K[i, j])]
-        own = [[s @ x for x in c[j]] for s in S[j].columns]
-        K[j, j] = [[0.0 if a == b else own[a][b] if a < b else -own[b][a] for b in range(len(own))] for a in range(len(own))]
-    if not A[0]:
+            if i != j:
+                K[j, i] = [[-x for x in row] for row in transpose(K[i, j])]
+    if not left:
         return []
     full = model.gather_blocks(K)
-    half = scalar.matmul(C_b, A)
-    joints = zip(gather_joints(model, c), transpose(half), strict=True)
-    left = [[x - 0.5 * y for x, y in zip(own.entries(), moved, strict=True)] for own, moved in joints]
-    Z = scalar.matmul(left, A)
+    Z = scalar.matmul(transpose(columns(left)), columns(g.A))
     n = model.n
     upper = [[full[6 + i][6 + j] + Z[i][j] - Z[j][i] if i < j else 0.0 for j in range(n)] for i in range(n)]
     return [[upper[i][j] if i < j else -upper[j][i] if j < i else 0.0 for j in range(n)] for i in range(n)]

@@ -11,8 +11,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fallingcat.scalar import Scalar
 from fallingcat.spatial.inertia import Inertia
-from fallingcat.spatial.vec3 import ZERO, ZERO_MATRIX, Mat, Vec, add, cross, dot, matadd, matsub, matTvec, matvec, sub
+from fallingcat.spatial.vec3 import (
+    ZERO,
+    ZERO_MATRIX,
+    Mat,
+    Vec,
+    add,
+    cross,
+    dot,
+    matadd,
+    matsub,
+    matTvec,
+    matvec,
+    scale,
+    skew,
+    sub,
+    sym_matvec,
+)
 from fallingcat.spatial.vectors import Force, Frame, Motion
 
 
@@ -71,6 +88,40 @@ class CoriolisFactor:
         p = self.p
         top = [[0.0, 0.0, 0.0, *row] for row in ((0.0, p[2], -p[1]), (-p[2], 0.0, p[0]), (p[1], -p[0], 0.0))]
         return top + [[0.0, 0.0, 0.0, *self.N[i]] for i in range(3)]
+
+
+@dataclass(frozen=True, slots=True)
+class SkewFactor:
+    """C(x, I) = B(x, I) + I (x x), the skew factor of paper 003 (eq. 5): the inertia times the covariant derivative.
+
+    In (linear; angular) order [[m w^, (h . w) 1 - h w^T], [-, k^]] with k = tr(I)/2 w - I w: of x only the angular part w counts.
+    """
+
+    mass: Scalar
+    h: Vec
+    w: Vec
+    hw: Scalar
+    k: Vec
+    frame: Frame
+
+    @staticmethod
+    def of(x: Motion, inertia: Inertia) -> SkewFactor:
+        xx, _, _, yy, _, zz = inertia.I
+        k = sub(scale(0.5 * (xx + yy + zz), x.ang), sym_matvec(inertia.I, x.ang))
+        return SkewFactor(inertia.mass, inertia.h, x.ang, dot(inertia.h, x.ang), k, inertia.frame)
+
+    def __matmul__(self, m: Motion) -> Force:
+        """C m."""
+        w, h, hw = self.w, self.h, self.hw
+        lin = sub(add(scale(self.mass, cross(w, m.lin)), scale(hw, m.ang)), scale(dot(w, m.ang), h))
+        ang = add(sub(cross(self.k, m.ang), scale(hw, m.lin)), scale(dot(h, m.lin), w))
+        return Force(lin, ang, self.frame)
+
+    def matrix(self) -> list[list[Scalar]]:
+        """The 6 x 6 matrix, linear rows first, skew to the last bit."""
+        corner = [[(self.hw if r == s else 0.0) - self.h[r] * self.w[s] for s in range(3)] for r in range(3)]
+        top = [[*row, *corner[r]] for r, row in enumerate(skew(scale(self.mass, self.w)))]
+        return top + [[*(-corner[s][r] for s in range(3)), *row] for r, row in enumerate(skew(self.k))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,8 @@ def product(graph: Any, A: Ids, B: Ids, negate: bool, symmetric: bool) -> list[l
         if inner:
             groups.setdefault(inner, []).append(j)
     for inner, members in groups.items():
-        if len(inner) < MIN_INNER or rows * len(members) < MIN_ENTRIES:
+        entries = rows * (rows + 1) // 2 if symmetric else rows * len(members)
+        if len(inner) < MIN_INNER or entries < MIN_ENTRIES:
             for i in range(rows):
                 for j in members:
                     result[i][j] = _written_out(graph, [(A[i][k], B[k][j]) for k in inner], negate)
