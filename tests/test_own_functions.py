@@ -17,7 +17,7 @@ from fallingcat import scalar
 from fallingcat.functions import FUNCTIONS
 from fallingcat.own import Formulas
 
-EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "02_your_own_function.py"
+EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "07_your_own_function.py"
 
 
 @pytest.fixture(scope="module")
@@ -96,11 +96,11 @@ def test_every_function_of_a_robot_is_there(rng: np.random.Generator) -> None:
     batch = np.array([robot.random_configuration(rng) for _ in range(2)]), *rng.normal(size=(2, 2, robot.nv))
     formulas = Formulas(robot.model)
     for name, function in FUNCTIONS.items():
-        sizes = [robot.n if size == "n" else robot.nv for _, size in function.inputs]
+        sizes = [size if isinstance(size, int) else robot.n if size == "n" else robot.nv for _, size in function.inputs]
         values = [batch[0][0] if i == "q" else batch[1][k % 2][:n] for k, ((i, _), n) in enumerate(zip(function.inputs, sizes))]
         if name == "difference":
             values = [batch[0][0], batch[0][1]]
-        options = {"frame": "link7", "representation": "mixed", "velocity": "inertial"}
+        options = {"frame": "link7", "representation": "mixed", "velocity": "inertial", "factorization": "body", "base": "link7"}
         chosen = {o: options[o] for o in function.options}
         result = getattr(formulas, name)(*(list(map(float, v)) for v in values), **chosen)
         expected = robot.kernel(name, **chosen)(*values) if chosen else getattr(robot, name)(*values)
@@ -118,6 +118,19 @@ def test_options_by_position_and_by_name(robot: fc.Robot, batch: Any) -> None:
     check(by_position, (q, nu), expected)
     check(by_name, (q, nu), expected)
     check(default, (q, nu), robot.frame_velocity(q, nu, "link7"))
+
+
+def test_options_of_a_change_of_base(robot: fc.Robot, batch: Any) -> None:
+    """As the methods have them: mixed, the robot's own base, and `frame` for the new one."""
+    q, nu, _ = batch
+    new = fc.compile(lambda r, q, nu: r.base_change(q, nu, frame="link7").T @ nu, robot)
+    check(new, (q, nu), robot.base_change(q, nu, "link7").velocity(nu))
+    by_position = fc.compile(lambda r, q, nu: r.base_change(q, nu, "link7", "body").T @ nu, robot)
+    check(by_position, (q, nu), robot.base_change(q, nu, "link7", "body").velocity(nu))
+    own = fc.compile(lambda r, q, nu: r.equations_of_motion(q, nu).g, robot)
+    check(own, (q, nu), robot.gravity_torque(q, "mixed"))
+    centroidal = fc.compile(lambda r, q, nu: r.equations_of_motion(q, nu, "centroidal").C @ nu, robot)
+    check(centroidal, (q, nu), np.einsum("kij,kj->ki", robot.equations_of_motion(q, nu, "centroidal").C, nu))
 
 
 def test_results_of_any_shape(robot: fc.Robot, batch: Any) -> None:

@@ -35,8 +35,19 @@ def options_of(robot: fc.Robot, name: str, seed: int) -> dict[str, Any]:
         "frame": robot.link_names[-1],
         "representation": ("body", "mixed", "inertial")[seed % 3],
         "velocity": ("body", "inertial")[seed % 2],
+        "factorization": ("christoffel", "body")[seed % 2],
+        "base": base_of(robot, seed),
     }
-    return {option: values[option] for option in FUNCTIONS[name].options}
+    function = FUNCTIONS[name]
+    options = (*function.options, "representation") if function.any_representation else function.options
+    return {option: values[option] for option in options}
+
+
+def base_of(robot: fc.Robot, seed: int) -> Any:
+    """A link; two of them; or the centroid, where the representation is the mixed one."""
+    link, other = robot.link_names[-1], robot.link_names[0]
+    centre = "centroidal" if seed % 3 == 1 else ("center_of_mass", link)
+    return (link, (link, other), centre)[seed // 2 % 3]
 
 
 def inputs_of(robot: fc.Robot, made: Any, rng: np.random.Generator, count: int) -> list[np.ndarray]:
@@ -138,7 +149,7 @@ def compare_to_exact(kernel: Kernel, values: list[np.ndarray], name: str) -> Non
 def test_compiled_is_eager_on_more_trees(seed: int, rng: np.random.Generator) -> None:
     robot = fc.load(random_tree(seed, joints=8), floating=seed % 3 > 0, joint_dynamics=seed % 2 == 1)
     for name in FUNCTIONS:
-        if name == "base_acceleration" and not robot.floating:
+        if name in ("base_acceleration", "base_change", "equations_of_motion") and not robot.floating:
             continue
         made = task(robot.model, name, **options_of(robot, name, seed))
         values = inputs_of(robot, made, rng, 5)

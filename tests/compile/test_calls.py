@@ -251,7 +251,7 @@ def test_keywords_and_positions(ball: fc.Robot, state: Any) -> None:
     for call in (
         lambda: ball.inverse_dynamics(q, nu),
         lambda: ball.inverse_dynamics(),
-        lambda: ball.inverse_dynamics(q, nu, dnu, None, None),
+        lambda: ball.inverse_dynamics(q, nu, dnu, None, "body", None),
         lambda: ball.inverse_dynamics(q, nu, dnu, torque=nu),
         lambda: ball.inverse_dynamics(q, nu, dnu, q=q),
     ):
@@ -403,7 +403,7 @@ def test_what_is_no_number_goes_in_and_none_comes_out(ball: fc.Robot, bad: float
     """Every entry of every argument of every function."""
     robot = fc.load(ball.description, joints=["hinge"])
     for name, function in FUNCTIONS.items():
-        options = {"frame": "hand", "representation": "mixed", "velocity": "inertial"}
+        options = {"frame": "hand", "representation": "mixed", "velocity": "inertial", "factorization": "body", "base": "hand"}
         made = task(robot.model, name, **{o: options[o] for o in function.options})
         kernel = Kernel(made)
         values = [robot.random_configuration(rng) if i.quaternions else rng.normal(size=i.size) for i in made.inputs]

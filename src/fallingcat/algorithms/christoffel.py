@@ -208,7 +208,7 @@ def _moving_axes(c: CommonFrame, a: Axes, Ic: PerBody[Inertia]) -> Iterator[Movi
     """What the ring terms add; nothing for most robots."""
     model = c.model
     for i, _ in model.base_to_tip():
-        for position, k in enumerate(a.of[i]):
+        for k in a.of[i]:
             unit = [1.0 if d == a.nu(k) else 0.0 for d in range(model.nv)]
             dS: Subspace | None = c.ring(i, unit)
             if dS is None:

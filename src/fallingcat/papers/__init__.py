@@ -13,7 +13,7 @@ from typing import Protocol, cast
 
 from rich.console import Console
 
-PAPERS = {"000": "paper000", "002": "paper002"}
+PAPERS = {"000": "paper000", "001": "paper001", "002": "paper002", "004": "paper004"}
 """Number of a paper -> its module."""
 
 

@@ -6,6 +6,7 @@ that grows with the cube of the robot; as a table of jobs (`scalar.Dots`) they a
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,21 +37,28 @@ class DotTable:
 
     @property
     def name(self) -> str:
-        return f"{len(self.jobs)} rows of dot products of {self.inner} into {self.size}"
+        whole = "" if self.output is None else f" (output {self.output})"
+        how = f"{'adding, ' if self.add else ''}table {self._digest}"
+        return f"{len(self.jobs)} rows of dot products of {self.inner} into {self.size}{whole}, {how},"
+
+    @property
+    def _digest(self) -> str:
+        """Of what the numbers of rows do not say: programs that differ must read differently."""
+        return hashlib.sha256(repr((self.jobs, self.right_width, self.slab)).encode()).hexdigest()[:16]
 
     @property
     def flops(self) -> int:
-        return sum(2 * self.inner * job.count for job in self.jobs)
+        return sum(2 * self.inner * job.columns for job in self.jobs)
 
     @property
     def has_gaps(self) -> bool:
         """Are there places that no job writes?"""
-        return self.add or sum(job.count for job in self.jobs) < self.size
+        return self.add or sum(job.columns for job in self.jobs) < self.size
 
     def evaluate(self, A: Sequence[float], B: Sequence[float]) -> list[float]:
         out = [0.0] * self.size
-        for left, right, count, place, step in self.jobs:
-            for c in range(count):
+        for left, right, columns, place, step in self.jobs:
+            for c in range(columns):
                 total = A[left] * B[right + c]
                 for m in range(1, self.inner):
                     total = fused(A[left + m], B[m * self.right_width + right + c], total)
@@ -75,12 +83,12 @@ def dot_table(graph: Any, A: int, B: Sequence[Sequence[int]], jobs: Sequence[Dot
 
 def _without_zeros(job: Dots, zero: list[bool]) -> list[Dots]:
     """The parts of a job between the columns that are zero."""
-    if not any(zero[job.right : job.right + job.count]):
+    if not any(zero[job.right : job.right + job.columns]):
         return [job]
     parts: list[Dots] = []
     start = None
-    for c in range(job.count + 1):
-        live = c < job.count and not zero[job.right + c]
+    for c in range(job.columns + 1):
+        live = c < job.columns and not zero[job.right + c]
         if live and start is None:
             start = c
         elif not live and start is not None:

@@ -159,7 +159,7 @@ class Block:
         self.graph, self.index, self.shape, self.first = graph, index, shape, first
 
     def shaped(self, shape: tuple[int, ...]) -> Block:
-        return Block(self.graph, self.index, shape)
+        return Block(self.graph, self.index, shape, self.first)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -179,9 +179,7 @@ class Block:
         return (self[k] for k in range(len(self)))
 
 
-def _dots(
-    A: Sequence[Any] | Block, B: scalar.Matrix, jobs: Sequence[scalar.Dots], size: int, slab: int, add: bool
-) -> Block | list[Any]:
+def _dots(A: Sequence[Any] | Block, B: scalar.Matrix, jobs: Sequence[scalar.Dots], size: int, slab: int, add: bool) -> Any:
     graph = A.graph if isinstance(A, Block) else next(x.graph for row in (A, *B) for x in row if type(x) is Expr)
 
     def ids(row: Sequence[Any]) -> list[int]:
@@ -193,7 +191,7 @@ def _dots(
 
 scalar.register(
     Block,
-    scalar.Functions(*[_no_number] * 5, dots=_dots),
+    scalar.Functions(_no_number, _no_number, _no_number, _no_number, _no_number, dots=_dots),
 )
 scalar.register(
     Expr,

@@ -136,6 +136,8 @@ def _whole(graph: Graph, j: int, value: Any) -> list[int] | None:
         return None
     op, *args = graph.nodes[value.index]
     assert isinstance(op, DotTable)
+    if len(value) != op.size:  # a part of a block
+        return None
     if not op.jobs:
         return [graph.constant(0.0)] * op.size
     if op.add:  # sums are formed in the workspace, where every state is once, and copied
