@@ -129,7 +129,7 @@ def rows_text(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> str:
 
 def _shared_memory(inputs: tuple[Input, ...], outputs: tuple[Output, ...], lines: list[str]) -> str:
     """1 if an output overlaps an input or another output; arrays without entries overlap nothing."""
-    sizes = [x.size for x in (*inputs, *outputs)]
+    sizes = [x.size for x in inputs] + [x.size for x in outputs]
     for j, size in enumerate(sizes):
         if j >= len(inputs):
             lines += [
