@@ -328,8 +328,6 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control):
 
     def base_acceleration(self, q: ArrayLike, nu: ArrayLike, ddr: ArrayLike, *, out: Array | None = None) -> Array:
         """The base acceleration consistent with joint accelerations ddr and no base wrench, (..., 6) (paper 000, eq. 53)."""
-        if not self.floating:
-            raise InputError("base_acceleration needs a floating base", got="a fixed base", hint="load with floating=True")
         return self._run("base_acceleration", (q, nu, ddr), out)
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -375,14 +373,19 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control):
         return result
 
 
+NO_LIMIT = 1e3
+"""Some files write a huge number for a joint that turns freely; an angle drawn up to it would have no digits left."""
+
+
 def _in(representation: Representation) -> dict[str, Any]:
     """The option for a base twist that is not body-fixed."""
     return {} if representation == "body" else {"representation": representation}
 
 
 def _range(limits: Limits) -> tuple[float, float]:
-    """Bounds to draw a coordinate from: its limits, or a turn where there are none."""
-    lower, upper = limits.lower, limits.upper
+    """Bounds to draw a coordinate from: its limits, or a turn where there are none (or as good as none)."""
+    lower = limits.lower if limits.lower > -NO_LIMIT else -np.inf
+    upper = limits.upper if limits.upper < NO_LIMIT else np.inf
     if not np.isfinite(lower):
         lower = min(-np.pi, upper - 2 * np.pi) if np.isfinite(upper) else -np.pi
     return lower, upper if np.isfinite(upper) else max(np.pi, lower + 2 * np.pi)

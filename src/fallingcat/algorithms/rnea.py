@@ -20,6 +20,7 @@ from fallingcat.algorithms.kinematics import (
     velocities,
     velocity_products,
 )
+from fallingcat.errors import InputError
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force
@@ -62,6 +63,8 @@ def base_acceleration(model: Model, q: Vector, nu: Vector, ddr: Vector) -> list[
 
     a_0 = -(Mc_0)^-1 bc_0 (paper 000, eq. 53): the locked inertia against the wrench at zero base acceleration.
     """
+    if not model.floating:
+        raise InputError("base_acceleration needs a floating base", got="a fixed base", hint="load with floating=True")
     wrench = inverse_dynamics(model, q, nu, [0.0] * 6 + list(ddr))[:6]
     X, S = joint_kinematics(model, q)
     Ic = composite_inertias(model, X)[0]

@@ -19,10 +19,11 @@ from rich.text import Text
 
 from fallingcat.algorithms.linearization import check_velocity
 from fallingcat.cli.console import QUIET, STRONG, facts, heading, number, stdout_console, table
-from fallingcat.cli.report import State, condition, read_state
 from fallingcat.errors import InputError
 from fallingcat.model.report import printable
 from fallingcat.papers import figures
+from fallingcat.report.measure import condition
+from fallingcat.report.states import State, read_state
 from fallingcat.robot import Robot, load
 
 Array = NDArray[np.float64]

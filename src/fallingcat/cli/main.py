@@ -148,5 +148,6 @@ COMMANDS = (
     Command("linearize", "Linearize a robot on its group of states: A, B, eigenvalues, controllability.", module("linearize")),
     Command("bench", "Time every function of a robot, beside Pinocchio where it is installed.", module("bench")),
     Command("papers", "Reproduce the tables and figures of a paper, with its corrections.", module("papers")),
+    Command("cat", "Drop a cat upside down: it lands on its feet with no angular momentum.", module("cat")),
     Command("robots", "List the robots that come with the library.", _add_robots),
 )
