@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 
 import fallingcat as fc
-from fallingcat.algorithms import aba, aba_derivatives, kinematics, minverse, rnea
+from fallingcat.algorithms import aba, aba_derivatives, common_frame, crba, kinematics, minverse, rnea
 from fallingcat.algorithms.kinematics import body_forces
 from fallingcat.model import joints as J
 from fallingcat.model.model import Model
@@ -410,13 +410,15 @@ def test_erratum_4_the_residual_is_truncation(builder: fc.Builder, floating: boo
 @few
 @given(trees(), floating, seeds)
 def test_both_ways_to_the_inverse_mass_matrix_agree(builder: fc.Builder, floating: bool, seed: int) -> None:
-    """Sums along paths for shallow trees, columns of wrenches and accelerations for deep ones."""
+    """Sums along paths for shallow trees, columns of wrenches and accelerations for deep ones; the mass matrix likewise."""
     robot = load(builder, floating, seed)
     q, nu, tau = state(robot, np.random.default_rng(seed))
     model, args = robot.model, (q.tolist(), nu.tolist(), tau.tolist())
+    M = crba.mass_matrix(model, args[0])
     shallow = minverse.inverse_mass_matrix(model, args[0]), aba_derivatives.forward_dynamics_derivatives(model, *args)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(minverse, "DEEP", 0)
+        patch.setattr(common_frame, "DEEP", 0)
+        assert relative_error(crba.mass_matrix(model, args[0]), M) < TIGHT
         deep = minverse.inverse_mass_matrix(model, args[0]), aba_derivatives.forward_dynamics_derivatives(model, *args)
     for a, b in zip((shallow[0], *shallow[1]), (deep[0], *deep[1]), strict=True):
         assert relative_error(a, b) < 1e-9
@@ -430,7 +432,7 @@ def test_a_long_chain_takes_the_deep_way() -> None:
         axis = [(1, 0, 0), (0, 1, 0), (0, 0, 1)][k % 3]
         builder.joint(f"joint{k}", "revolute", f"link{k}", f"link{k + 1}", axis=axis, xyz=(0.1, 0.0, 0.2))
     robot = fc.load(builder)
-    assert not minverse.is_shallow(robot.model)
+    assert not common_frame.is_shallow(robot.model)
     q = robot.random_configuration(0)
     M, Minv = robot.mass_matrix(q), robot.inverse_mass_matrix(q)
     assert relative_error(Minv @ M, np.eye(robot.nv)) < 1e-9

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from fallingcat.algorithms.common_frame import CommonFrame, common_frame, velocities, velocity_products
+from fallingcat.algorithms.common_frame import CommonFrame, common_frame, is_shallow, velocities, velocity_products
 from fallingcat.algorithms.inverse_product import Columns, Factors, minus_inverse_times
 from fallingcat.algorithms.joint_dynamics import passive_torques
 from fallingcat.algorithms.kinematics import PerBody, Vector
@@ -21,7 +21,6 @@ from fallingcat.algorithms.minverse import (
     inverse_factor,
     inverse_mass_matrix,
     inverse_mass_matrix_in,
-    is_shallow,
 )
 from fallingcat.algorithms.rnea import NO_FORCES, bias
 from fallingcat.algorithms.rnea_derivatives import derivatives_in

@@ -3,7 +3,7 @@
 A base is a point and an orientation: a frame; the origin of one frame with the orientation of another, (26)-(29); the
 centre of mass with the orientation of a frame, (36)-(38); or the centroid, the centre of mass with the average angular
 velocity, (39)-(44), which no orientation belongs to. With J the Jacobian of its twist, new velocities are
-    nu' = T nu,   T = [[J_b, J_s], [0, 1]]                                                        (18)
+    nu' = T nu,   T = [[J_b, J_s], [0, 1]]                                                        (18), (19)
 and with A = T^-1, A_rate = -A T_rate A the equations become those of paper 001, eq. 32-34,
     M' = A^T M A,   C' = A^T (C A + M A_rate),   g' = A^T g                                       (24)
 where only the first six rows of A differ from the identity. C stays one with M_rate - 2 C skew.
@@ -120,7 +120,7 @@ def equations_of_motion(model: Model, q: Vector, nu: Vector, base: Base, represe
 
 
 def _decoupled(model: Model, q: Vector, M: Block) -> tuple[Block, list[Scalar]]:
-    """What is known beforehand at the centroid: no coupling with the joints, constant gravity (42), (44)."""
+    """What is known beforehand at the centroid: no coupling with the joints, constant gravity (43), (44)."""
     I, n = centroidal_inertia(model, q), model.n
     M = [row + [0.0] * n for row in I] + [[0.0] * 6 + row[6:] for row in M[6:]]
     return M, [-model.mass * x for x in model.gravity] + [0.0] * (3 + n)
@@ -161,7 +161,7 @@ def _origin(model: Model, q: Vector, nu: Vector, origin: str) -> Twist:
 
 
 def _centroidal(model: Model, q: Vector, nu: Vector) -> Twist:
-    """The average velocity I_G^-1 A_G nu (39); d(I^-1 h) = I^-1 (dh - dI I^-1 h)."""
+    """The average velocity I_G^-1 A_G nu (33)-(35); d(I^-1 h) = I^-1 (dh - dI I^-1 h)."""
     A, A_rate = centroidal_momentum_matrix(model, q), centroidal_momentum_matrix_rate(model, q, nu)
     I = inverse_symmetric([row[3:] for row in centroidal_inertia(model, q)[3:]])
     per_mass = 1.0 / model.mass

@@ -25,6 +25,7 @@ from fallingcat.algorithms.kinematics import (
     velocity_products,
     world_transforms,
 )
+from fallingcat.errors import InputError
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, Motion, Subspace, Transform
@@ -68,12 +69,16 @@ def centroid(model: Model, q: Vector) -> Centroid:
     for i, p in model.base_to_tip():
         if p == WORLD:
             Ic[WORLD] = Ic[WORLD] + X[i].T @ Ic[i]
-    c = scale(1.0 / model.mass, Ic[WORLD].h) if model.mass > 0.0 else ZERO
-    return Centroid(model, X, S, world_transforms(model, X), Ic, c)
+    return Centroid(model, X, S, world_transforms(model, X), Ic, scale(_per_mass(model), Ic[WORLD].h))
+
+
+def _per_mass(model: Model) -> float:
+    """1/m; zero where nothing can move, which then has no momentum either."""
+    return 1.0 / model.mass if model.mass > 0.0 else 0.0
 
 
 def centroidal_momentum_matrix(model: Model, q: Vector) -> Block:
-    """A_G with h = A_G nu (paper 004, eq. 41): linear momentum, and angular momentum about the centre of mass."""
+    """A_G with h = A_G nu (paper 004, eq. 32): linear momentum, and angular momentum about the centre of mass."""
     g = centroid(model, q)
     return g.columns(lambda i, k: g.seen(i, g.Ic[i] @ g.S[i].columns[k]))
 
@@ -83,7 +88,7 @@ def centroidal_momentum_matrix_rate(model: Model, q: Vector, nu: Vector) -> Bloc
     g = centroid(model, q)
     v, _ = velocities(model, g.X, g.S, nu)
     rates = _inertia_rates(g, v)
-    c_rate = scale(1.0 / model.mass, rates[WORLD].h)
+    c_rate = scale(_per_mass(model), rates[WORLD].h)
     Sd = {i: axis_rates(g.S[i], v[i], v[i], ring(model, i, q, nu)) for i, _ in model.base_to_tip()}
 
     def column(i: int, k: int) -> Force:
@@ -105,11 +110,13 @@ def _inertia_rates(g: Centroid, v: PerBody[Motion]) -> PerBody[Inertia]:
 
 
 def centroidal_inertia(model: Model, q: Vector) -> Block:
-    """I_G, 6 x 6: mass, and the inertia of the frozen robot about its centre of mass (paper 004, eq. 40)."""
+    """I_G, 6 x 6: mass, and the inertia of the frozen robot about its centre of mass (paper 004, eq. 30, 31)."""
     return _inertia_matrix(centroid(model, q))
 
 
 def _inertia_matrix(g: Centroid) -> Block:
+    if g.model.mass == 0.0:
+        return [[0.0] * 6 for _ in range(6)]
     top: Block = [[g.model.mass if r == s else 0.0 for s in range(6)] for r in range(3)]
     return top + [[0.0, 0.0, 0.0, *row] for row in sym_full(g.Ic[WORLD].about_com())]
 
@@ -147,12 +154,14 @@ def _sum_about_com(model: Model, X: PerBody[Transform], f: PerBody[Force]) -> li
     f[WORLD] = Force.zero(WORLD)
     for i, p in model.tip_to_base():
         f[p] = f[p] + X[i].T @ f[i]
-    c = scale(1.0 / model.mass, h) if model.mass > 0.0 else ZERO
+    c = scale(_per_mass(model), h)
     return [*f[WORLD].lin, *sub(f[WORLD].ang, cross(c, f[WORLD].lin))]
 
 
 def average_velocity(model: Model, q: Vector, nu: Vector) -> list[Scalar]:
-    """I_G^-1 h: the velocity of the centre of mass, and the angular velocity the frozen robot would have (paper 004, eq. 39)."""
+    """I_G^-1 h: the velocity of the centre of mass, and the angular velocity the frozen robot would have (paper 004, eq. 33)."""
+    if model.mass == 0.0:
+        raise InputError("there is no average velocity where nothing moves", got="a robot without moving mass")
     h = centroidal_momentum(model, q, nu)
     I = [row[3:] for row in centroidal_inertia(model, q)[3:]]
     return [x / model.mass for x in h[:3]] + solve_symmetric(I, h[3:])

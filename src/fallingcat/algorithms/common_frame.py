@@ -107,3 +107,12 @@ def accelerations(c: CommonFrame, products: PerBody[Motion], dnu: Vector, a_worl
     for i, p in c.model.base_to_tip():
         a[i] = a[p] + c.S[i] @ c.model.speeds(i, dnu) + products[i]
     return a
+
+
+DEEP = 16
+"""Joints on a path from which on it pays to carry everything to common coordinates, or to avoid sums along the path."""
+
+
+def is_shallow(model: Model) -> bool:
+    """Are all paths shorter than that?"""
+    return max((len(list(model.path(i))) for i, _ in model.base_to_tip()), default=0) <= DEEP

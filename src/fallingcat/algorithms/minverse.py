@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fallingcat import scalar
-from fallingcat.algorithms.common_frame import COMMON, CommonFrame, common_frame
+from fallingcat.algorithms.common_frame import COMMON, CommonFrame, common_frame, is_shallow
 from fallingcat.algorithms.crba import mass_matrix
 from fallingcat.algorithms.dense import factor, forward_substitute, inverse_symmetric, mirrored, multiply, subtract, transpose
 from fallingcat.algorithms.kinematics import PerBody, Vector
@@ -75,15 +75,6 @@ def inverse_mass_matrix(model: Model, q: Vector) -> Block:
     c = common_frame(model, q)
     bodies = articulated_bodies(c)
     return inverse_mass_matrix_in(c, bodies, inverse_factor(c, bodies) if is_shallow(model) else {})
-
-
-DEEP = 16
-"""Joints on a path from which columns of six numbers cost less than sums along the path."""
-
-
-def is_shallow(model: Model) -> bool:
-    """Are sums along paths the cheaper way?"""
-    return max((len(list(model.path(i))) for i, _ in model.base_to_tip()), default=0) <= DEEP
 
 
 def inverse_mass_matrix_in(c: CommonFrame, bodies: Articulated, W: Blocks) -> Block:

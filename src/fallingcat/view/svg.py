@@ -179,7 +179,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     power = 10.0 ** np.floor(np.log10(rough))
     step = power * min((1.0, 2.0, 5.0, 10.0), key=lambda m: abs(np.log(m * power / rough)))
     first = np.ceil(low / step)
-    return [float(k * step) for k in np.arange(first, np.floor(high / step) + 1)]
+    return [float(k * step) + 0.0 for k in np.arange(first, np.floor(high / step) + 1)]  # 0, not -0
 
 
 def _axes(x: Scale, y: Scale, xlabel: str, ylabel: str) -> list[str]:

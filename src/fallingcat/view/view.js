@@ -111,8 +111,10 @@ function player(figure, motion, options, changed) {
   slider.addEventListener("input", () => { play(false); state.t = Number(slider.value); state.over = 0; show(); changed(); });
   speed.addEventListener("change", () => { state.speed = Number(speed.value); });
   figure.querySelector(".stage").after(element("div", { class: "player" }, button, slider, time, speed));
+  const still = /^#t=([0-9.]+)$/.exec(location.hash);   // page.html#t=0.3 stands still at a time
+  if (still) state.t = clamp(Number(still[1]) - motion.start, 0, motion.duration);
   show();
-  play(options.autoplay && !matchMedia("(prefers-reduced-motion: reduce)").matches);
+  play(options.autoplay && !still && !matchMedia("(prefers-reduced-motion: reduce)").matches);
   return { state, advance };
 }
 
