@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fallingcat.compile import threads
+from fallingcat.compile import Kernel, threads
+from fallingcat.errors import InputError
 from fallingcat.functions import FUNCTIONS
 from fallingcat.robot import Robot
 
@@ -132,22 +133,38 @@ def measure(robot: Robot, pin_model: Any = None, names: list[str] | None = None,
     threads.set_threads(1)
     try:
         for name in names or list(FUNCTIONS):
-            if "base_acceleration" in name and not robot.floating:
+            kernel = _kernel(robot, name)
+            if kernel is None:
                 continue
             peer = _peer_time(name, robot, pin_model, rng) if pin_model is not None and name in PEERS else None
-            yield _row(robot, name, label or robot.name, peer, rng)
+            yield _row(robot, kernel, label or robot.name, peer, rng)
     finally:
         threads.set_threads(used)
 
 
-def _row(robot: Robot, name: str, label: str, peer: float | None, rng: np.random.Generator) -> Row:
+def _kernel(robot: Robot, name: str) -> Kernel | None:
+    """A function with the options of a plain call; None where it needs a floating base and there is none."""
+    if name == "base_acceleration" and not robot.floating:
+        return None
     options: dict[str, Any] = {}
-    function = FUNCTIONS[name]
-    if "frame" in function.options:
+    taken = FUNCTIONS[name].options
+    if "frame" in taken:
         options["frame"] = robot.link_names[-1]
-    if "representation" in function.options:
-        options["representation"] = "body"
+    if "base" in taken:
+        options["base"] = robot.link_names[-1] if name == "base_change" else None
+    if "representation" in taken:
+        options["representation"] = "mixed" if "base" in taken else "body"
     kernel = robot.kernel(name, **options)
+    try:
+        kernel.program  # noqa: B018  traced here, where a fixed base is refused
+    except InputError:
+        if robot.floating:
+            raise
+        return None
+    return kernel
+
+
+def _row(robot: Robot, kernel: Kernel, label: str, peer: float | None, rng: np.random.Generator) -> Row:
     count = batch_size(max(len(o.shape) for o in kernel.task.outputs))
     values = []
     for spec in kernel.task.inputs:
@@ -161,7 +178,7 @@ def _row(robot: Robot, name: str, label: str, peer: float | None, rng: np.random
     one = kernel.entry
     return Row(
         robot=label,
-        function=name,
+        function=kernel.task.name,
         operations=kernel.operations,
         one=microseconds(lambda: one(*single)),
         batch=microseconds(lambda: kernel(*values, out=out)) / count,

@@ -45,13 +45,13 @@ class BaseChange(NamedTuple):
     """nu' = T nu: from the velocities of the robot's own base to those of another (paper 004, Lemma 3, Theorem 2)."""
 
     T: Array
-    """(..., nv, nv): [[J_b, J_s], [0, 1]] (18)."""
+    """(..., nv, nv): [[J_b, J_s], [0, 1]] (19)."""
     T_rate: Array
     """(..., nv, nv): its rate along nu."""
 
     @property
     def inverse(self) -> Array:
-        """T^-1, (..., nv, nv), which is the T of the way back (19)."""
+        """T^-1, (..., nv, nv), which is the T of the way back."""
         X = np.linalg.inv(self.T[..., :6, :6])
         back = np.zeros_like(self.T)
         back[..., :6, :6] = X
@@ -75,7 +75,7 @@ class BaseChange(NamedTuple):
         return _times(self.T, dnu) + _times(self.T_rate, nu)
 
     def force(self, tau: ArrayLike) -> Array:
-        """tau' = T^-T tau, so that power stays what it is: the joints feel the base wrench otherwise (21)."""
+        """tau' = T^-T tau, so that power stays what it is: the joints feel the base wrench otherwise (20), (21)."""
         return _times(np.swapaxes(self.inverse, -1, -2), tau)
 
     def jacobian(self, J: ArrayLike) -> Array:

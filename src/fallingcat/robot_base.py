@@ -30,7 +30,7 @@ class AnyBase:
     def base_change(
         self, q: ArrayLike, nu: ArrayLike, frame: Base, representation: Representation = "mixed", *, out: Any = None
     ) -> BaseChange:
-        """T with nu' = T nu for another base, and its rate along nu: .T .T_rate (paper 004, eq. 18), and what T does to
+        """T with nu' = T nu for another base, and its rate along nu: .T .T_rate (paper 004, eq. 19), and what T does to
         velocities, accelerations, forces, Jacobians and the equations of motion (`BaseChange`).
 
         frame: a frame; ("origin frame", "orientation frame") (26)-(29), where the origin may be "center_of_mass" (36)-(38); or
@@ -58,7 +58,7 @@ class AnyBase:
     def centroidal_momentum_matrix(
         self, q: ArrayLike, representation: Representation = "body", *, out: Array | None = None
     ) -> Array:
-        """A_G with h = A_G nu, (..., 6, nv) (paper 004, eq. 41): linear momentum, then angular momentum about the centre of
+        """A_G with h = A_G nu, (..., 6, nv) (paper 004, eq. 32): linear momentum, then angular momentum about the centre of
         mass, both in the orientation of the world. representation: of the base twist in nu."""
         return self._run("centroidal_momentum_matrix", (q,), out, **_in(representation))  # type: ignore[no-any-return]
 
@@ -69,7 +69,7 @@ class AnyBase:
         return self._run("centroidal_momentum_matrix_rate", (q, nu), out, **_in(representation))  # type: ignore[no-any-return]
 
     def centroidal_inertia(self, q: ArrayLike, *, out: Array | None = None) -> Array:
-        """I_G, (..., 6, 6): mass and inertia of the frozen robot about its centre of mass, oriented like the world (40)."""
+        """I_G, (..., 6, 6): mass and inertia of the frozen robot about its centre of mass, oriented like the world (31)."""
         return self._run("centroidal_inertia", (q,), out)  # type: ignore[no-any-return]
 
     def centroidal_momentum(
@@ -87,7 +87,7 @@ class AnyBase:
     def average_velocity(
         self, q: ArrayLike, nu: ArrayLike, representation: Representation = "body", *, out: Array | None = None
     ) -> Array:
-        """I_G^-1 h, (..., 6): velocity of the centre of mass and average angular velocity (paper 004, eq. 39)."""
+        """I_G^-1 h, (..., 6): velocity of the centre of mass and average angular velocity (paper 004, eq. 33)."""
         return self._run("average_velocity", (q, nu), out, **_in(representation))  # type: ignore[no-any-return]
 
     def centroidal_momentum_derivatives(self, q: ArrayLike, nu: ArrayLike, *, out: Any = None) -> CentroidalMomentumDerivatives:

@@ -124,7 +124,6 @@ def test_centroidal_momentum(name: str, base: str | None, rng: np.random.Generat
     assert relative_error(ours @ nu, peer.kindyn.getCentroidalTotalMomentum().toNumPy()) < TOLERANCE
 
 
-@pytest.mark.skipif(not hasattr(fc.Robot, "centroidal_momentum_matrix"), reason="no centroidal functions yet")
 @pytest.mark.parametrize(("name", "base"), ROBOTS)
 def test_centroidal_functions(name: str, base: str | None, rng: np.random.Generator) -> None:
     robot, peer, _, _ = pair(name, base, "mixed")

@@ -43,8 +43,13 @@ def available() -> bool:
 
 
 @contextmanager
-def drawing(path: Path, columns: int, width: float, height: float, widths: Sequence[float] | None = None) -> Iterator[Any]:
-    """A figure with axes side by side, written as PNG at the end; no window, no global state. Yields (figure, axes)."""
+def drawing(
+    path: Path, columns: int, width: float, height: float, widths: Sequence[float] | None = None, rows: int = 1
+) -> Iterator[Any]:
+    """A figure with axes side by side, row after row, written as PNG at the end; no window, no global state.
+
+    Yields (figure, axes).
+    """
     if not available():
         raise FallingCatError(MISSING)
     import matplotlib as mpl
@@ -52,6 +57,6 @@ def drawing(path: Path, columns: int, width: float, height: float, widths: Seque
 
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(width, height), layout="constrained")
-        axes = figure.subplots(1, columns, squeeze=False, gridspec_kw={"width_ratios": widths or [1] * columns})
-        yield figure, list(axes[0])
+        axes = figure.subplots(rows, columns, squeeze=False, gridspec_kw={"width_ratios": widths or [1] * columns})
+        yield figure, list(axes.flat)
         figure.savefig(path)

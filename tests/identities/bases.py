@@ -1,0 +1,115 @@
+"""Robots and bases for the tests of paper 004: random trees, three robots from the field, and every kind of base."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from trees import REPRESENTATIONS, Array, Plain, body_velocity, plain, random_tree, relative_error, state
+
+TOLERANCE = 1e-11
+"""Relative to the largest entry, or to one."""
+GRAVITY = (1.0, -2.0, -9.0)
+"""Along no axis."""
+
+FIELD = {
+    "talos": "talos_data/robots/talos_reduced.urdf",
+    "icub": "icub_description/robots/icub_reduced.urdf",
+    "hyq": "hyq_description/robots/hyq_no_sensors.urdf",
+}
+KINDS = ("link", "frame", "pair", "center of mass", "centroid")
+CASES = [(kind, r) for kind in KINDS for r in REPRESENTATIONS if kind != "centroid" or r == "mixed"]
+"""The centroid has no orientation, hence only a mixed twist."""
+
+
+def tree(builder: fc.Builder, seed: int, floating: bool = True, **options: Any) -> Plain:
+    """A tree with any of its links as the base, so that joints are seen from both sides."""
+    robot = fc.load(builder, floating=floating, gravity=GRAVITY, **options)
+    return plain(robot.with_base(str(np.random.default_rng(seed).choice(robot.link_names))))
+
+
+@cache
+def field_robot(name: str) -> Plain:
+    """A robot of `example-robot-data`."""
+    try:
+        found = [entry for entry in files("example-robot-data") or [] if str(entry).endswith(f"/robots/{FIELD[name]}")]
+    except PackageNotFoundError:
+        found = []
+    if not found:
+        pytest.skip("example-robot-data is not installed")
+    return plain(fc.load(Path(str(found[0].locate())), gravity=GRAVITY))
+
+
+def base_of(kind: str, robot: fc.Robot, rng: np.random.Generator) -> Any:
+    """Some base of a kind."""
+    link, other = (str(x) for x in rng.choice(robot.link_names, size=2))
+    frame = str(rng.choice(robot.frame_names))
+    kinds = {"link": link, "frame": frame, "pair": (frame, other), "center of mass": ("center_of_mass", other)}
+    return kinds.get(kind, "centroidal")
+
+
+def on_robots(check: Callable[[Plain, Array, Array, Array, np.random.Generator], None], seed: int) -> None:
+    """A check on two random trees and on the robots from the field: check(robot, q, nu, dnu, rng)."""
+    rng = np.random.default_rng(seed)
+    for k in range(2):
+        robot = tree(random_tree(100 * seed + k, 5), k)
+        check(robot, *state(robot, rng), rng)
+    for name in FIELD:
+        robot = field_robot(name)
+        check(robot, *state(robot, rng), rng)
+
+
+def close(x: Any, y: Any, tolerance: float = TOLERANCE) -> None:
+    assert relative_error(x, y) < tolerance
+
+
+def bound(M: Array) -> float:
+    """For what was divided by M: errors grow with its condition, scaled to a unit diagonal."""
+    d = np.sqrt(np.diag(M))
+    return TOLERANCE * max(1.0, float(np.linalg.cond(M / np.outer(d, d))) / 1000.0)
+
+
+def rerooted(robot: Plain, q: Array, link: str) -> tuple[Plain, Array]:
+    """The same robot assembled anew with another base, and its configuration (18a)."""
+    other = robot.with_base(link)
+    _, s = robot.split(q)
+    return other, other.configuration(robot.frame_pose(q, link), s)
+
+
+def hat(w: Array) -> Array:
+    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
+
+
+def matrix_of(f: Callable[[Array], Array], size: int) -> Array:
+    """The matrix of a linear function."""
+    return np.column_stack([f(e) for e in np.eye(size)])
+
+
+def to_body(robot: fc.Robot, q: Array, representation: str) -> Array:
+    """The matrix from nu in a representation to the body-fixed nu."""
+    return matrix_of(lambda nu: body_velocity(robot, q, nu, representation), robot.nv)
+
+
+def twist_by_hand(robot: fc.Robot, q: Array, nu: Array, base: Any, representation: str) -> Array:
+    """The twist of a base from velocities of frames and of the centre of mass (26)-(28), (36), (37)."""
+    if isinstance(base, str):
+        return robot.frame_velocity(q, nu, base, representation)
+    origin, orientation = base
+    nu_body = body_velocity(robot, q, nu, representation)
+    nu_mixed = np.linalg.solve(to_body(robot, q, "mixed"), nu_body)
+    if origin == "center_of_mass":
+        v, o = robot.center_of_mass_jacobian(q) @ nu_body, robot.center_of_mass(q)
+    else:
+        v, o = robot.frame_velocity(q, nu_mixed, origin, "mixed")[:3], robot.frame_pose(q, origin)[:3, 3]
+    w = robot.frame_velocity(q, nu_mixed, orientation, "mixed")[3:]
+    if representation == "body":
+        R = robot.frame_pose(q, orientation)[:3, :3]
+        return np.concatenate([R.T @ v, R.T @ w])
+    return np.concatenate([v + np.cross(o, w) if representation == "inertial" else v, w])
