@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat.compile import Kernel, threads
-from fallingcat.errors import InputError
 from fallingcat.functions import FUNCTIONS
 from fallingcat.robot import Robot
 
@@ -144,7 +143,7 @@ def measure(robot: Robot, pin_model: Any = None, names: list[str] | None = None,
 
 def _kernel(robot: Robot, name: str) -> Kernel | None:
     """A function with the options of a plain call; None where it needs a floating base and there is none."""
-    if name == "base_acceleration" and not robot.floating:
+    if FUNCTIONS[name].floating_only and not robot.floating:
         return None
     options: dict[str, Any] = {}
     taken = FUNCTIONS[name].options
@@ -154,14 +153,7 @@ def _kernel(robot: Robot, name: str) -> Kernel | None:
         options["base"] = robot.link_names[-1] if name == "base_change" else None
     if "representation" in taken:
         options["representation"] = "mixed" if "base" in taken else "body"
-    kernel = robot.kernel(name, **options)
-    try:
-        kernel.program  # noqa: B018  traced here, where a fixed base is refused
-    except InputError:
-        if robot.floating:
-            raise
-        return None
-    return kernel
+    return robot.kernel(name, **options)
 
 
 def _row(robot: Robot, kernel: Kernel, label: str, peer: float | None, rng: np.random.Generator) -> Row:

@@ -55,6 +55,8 @@ class Function:
     """The named tuple of a function with several results."""
     any_representation: bool = False
     """Does it take the base twist in any representation? The model is made for one, the algorithm does not know."""
+    floating_only: bool = False
+    """Does it refuse a fixed base?"""
 
 
 Q = ("q", "nq")
@@ -88,7 +90,7 @@ FUNCTIONS: dict[str, Function] = {
     "mass_matrix": Function(crba.mass_matrix, (Q,), (("M", ("nv", "nv")),), any_representation=True),
     "bias": Function(rnea.bias, (Q, NU), (("h", ("nv",)),), any_representation=True),
     "gravity_torque": Function(rnea.gravity_torque, (Q,), (("g", ("nv",)),), any_representation=True),
-    "base_acceleration": Function(rnea.base_acceleration, (Q, NU, ("ddr", "n")), (("a", (6,)),)),
+    "base_acceleration": Function(rnea.base_acceleration, (Q, NU, ("ddr", "n")), (("a", (6,)),), floating_only=True),
     # derivatives
     "inverse_dynamics_derivatives": Function(
         rnea_derivatives.inverse_dynamics_derivatives,
@@ -160,6 +162,7 @@ FUNCTIONS: dict[str, Function] = {
         (("T", SQUARE), ("T_rate", SQUARE)),
         ("base", "representation"),
         results=base_change.BaseChangeMatrices,
+        floating_only=True,
     ),
     "equations_of_motion": Function(
         base_change.equations_of_motion,
@@ -167,6 +170,7 @@ FUNCTIONS: dict[str, Function] = {
         (("M", SQUARE), ("C", SQUARE), ("g", ("nv",))),
         ("base", "representation"),
         results=base_change.EquationsOfMotion,
+        floating_only=True,
     ),
     # centroid
     "centroidal_momentum_matrix": Function(
@@ -194,16 +198,20 @@ FUNCTIONS: dict[str, Function] = {
         results=centroidal_derivatives.CentroidalMomentumRateDerivatives,
     ),
     # reduced
-    "locked_inertia": Function(reduced.locked_inertia, (Q,), (("Lambda_b", (6, 6)),)),
-    "mechanical_connection": Function(reduced.mechanical_connection, (Q,), (("A_l", (6, "n")),)),
-    "shape_inertia": Function(reduced.shape_inertia, (Q,), (("Lambda_q", SHAPE),)),
-    "locked_velocity": Function(reduced.locked_velocity, (Q, NU), (("mu", (6,)),)),
-    "momentum_map": Function(reduced.momentum_map, (Q, NU), (("J", (6,)),)),
+    "locked_inertia": Function(reduced.locked_inertia, (Q,), (("Lambda_b", (6, 6)),), floating_only=True),
+    "mechanical_connection": Function(reduced.mechanical_connection, (Q,), (("A_l", (6, "n")),), floating_only=True),
+    "shape_inertia": Function(reduced.shape_inertia, (Q,), (("Lambda_q", SHAPE),), floating_only=True),
+    "locked_velocity": Function(reduced.locked_velocity, (Q, NU), (("mu", (6,)),), floating_only=True),
+    "momentum_map": Function(reduced.momentum_map, (Q, NU), (("J", (6,)),), floating_only=True),
     "split_velocity": Function(
-        reduced.split_velocity, (Q, NU), (("vertical", ("nv",)), ("horizontal", ("nv",))), results=reduced.VelocitySplit
+        reduced.split_velocity,
+        (Q, NU),
+        (("vertical", ("nv",)), ("horizontal", ("nv",))),
+        results=reduced.VelocitySplit,
+        floating_only=True,
     ),
-    "generalized_jacobian": Function(reduced.generalized_jacobian, (Q,), (("J", (6, "n")),), ("frame",)),
-    "base_velocity": Function(reduced.base_velocity, (Q, ("mu", 6), ("r", "n")), (("v", (6,)),)),
+    "generalized_jacobian": Function(reduced.generalized_jacobian, (Q,), (("J", (6, "n")),), ("frame",), floating_only=True),
+    "base_velocity": Function(reduced.base_velocity, (Q, ("mu", 6), ("r", "n")), (("v", (6,)),), floating_only=True),
     "reduced_dynamics": Function(
         reduced.reduced_dynamics,
         (Q, NU),
@@ -221,14 +229,16 @@ FUNCTIONS: dict[str, Function] = {
             ("mu", (6,)),
         ),
         results=reduced.ReducedDynamics,
+        floating_only=True,
     ),
     "reduced_forward_dynamics": Function(
         reduced.reduced_forward_dynamics,
         (Q, NU, TAU),
         (("mu_rate", (6,)), ("ddr", ("n",))),
         results=reduced.ReducedAccelerations,
+        floating_only=True,
     ),
-    "curvature": Function(curvature.curvature, (Q,), (("B", (6, "n", "n")),)),
+    "curvature": Function(curvature.curvature, (Q,), (("B", (6, "n", "n")),), floating_only=True),
     # energies
     "kinetic_energy": Function(energy.kinetic_energy, (Q, NU), (("T", ()),)),
     "potential_energy": Function(energy.potential_energy, (Q,), (("V", ()),)),

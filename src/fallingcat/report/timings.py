@@ -43,7 +43,7 @@ def functions(robot: Robot, which: Which) -> list[str]:
     if which == "none" or not robot.nv:
         return []
     names = MAIN if which == "main" else FUNCTIONS
-    return [name for name in names if robot.floating or name != "base_acceleration"]
+    return [name for name in names if robot.floating or not FUNCTIONS[name].floating_only]
 
 
 def time_functions(robot: Robot, which: Which, step: Callable[[str], None]) -> tuple[Timing, ...]:
