@@ -1,0 +1,82 @@
+"""`fallingcat papers 003`: one quick run, and the parts of it that are not tested elsewhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fallingcat.cli.main import main
+from fallingcat.papers import paper003_numbers as N
+from fallingcat.papers import space_robot as space
+
+ERRATA = {f"3.{k}" for k in range(1, 18)}
+
+
+def test_003(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every check holds, every erratum is shown, and the figures are drawn."""
+    out = tmp_path / "new" / "folder"
+    status = main(["papers", "003", "--quick", "--out", str(out)])
+    text = capsys.readouterr().out
+    found = json.loads((out / "numbers.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
+
+    assert [c["what"] for c in found["checks"] if not c["passed"]] == []
+    assert len(found["checks"]) > 60
+    assert status == 0
+    assert f"all {len(found['checks'])} checks hold" in text
+
+    assert {row["number"] for row in found["as printed"]} == ERRATA
+    for row in found["as printed"]:
+        assert row["where"] in text
+        assert row["corrected"] < 1e-12
+    robot = found["space robot"]
+    assert robot["mixed"] == [pytest.approx(2.0), pytest.approx(0.0, abs=1e-12)]
+    assert robot["before"] < 1e-8 < 1e-2 < robot["transient"]
+    for words in ("Theorem 1", "no fit", "Sec. V-1", "2 4 6", "Sec. V-3", "power"):
+        assert words in text
+    for name in ("figure2.png", "curvature.png", "displacement.png"):
+        data = (out / name).read_bytes()
+        assert data.startswith(b"\x89PNG")
+        assert int.from_bytes(data[16:20], "big") > 1200
+        assert len(data) > 20_000  # not an empty sheet
+        assert name in text
+
+
+def test_the_robot_is_that_of_the_paper() -> None:
+    """Base of 3.5 kg with diag(0.12, 0.14, 0.12) kg m^2, seven joints, no gravity."""
+    robot = space.space_robot()
+    base = next(link for link in robot.description.links if link.name == robot.base).inertial
+    assert base is not None
+    assert (base.mass, base.inertia) == (3.5, (0.12, 0.0, 0.0, 0.14, 0.0, 0.12))
+    assert robot.n == 7
+    assert not robot.gravity.any()
+
+
+def test_the_energy_of_the_shape_falls_alike() -> None:
+    """V + what the dampers took is constant after the hit, under both controllers, better with smaller steps."""
+    robot = space.space_robot()
+    off = []
+    for dt in (4e-3, 2e-3):
+        flights = {c: space.fly(robot, c, dt) for c in space.CONTROLLERS}
+        off.append(space.compare(flights).balance)
+    assert off[1] < 5e-3
+    assert off[1] < 0.7 * off[0]
+
+
+def test_area_integral_of_a_constant() -> None:
+    """The quadrature is exact for a curvature that does not change: pi times the ellipse's axes."""
+
+    class Flat:
+        n = 3
+        nq = 10
+
+        def curvature(self, q: np.ndarray) -> np.ndarray:
+            B = np.zeros((len(q), 6, 3, 3))
+            B[:, 5, 0, 1], B[:, 5, 1, 0] = 2.0, -2.0
+            return B
+
+    a, b = np.array([0.3, 0.0, 0.1]), np.array([0.1, 0.5, 0.0])
+    found = N.Ellipse(np.zeros(3), a, b).area_integral(Flat())  # type: ignore[arg-type]
+    np.testing.assert_allclose(found, [0, 0, 0, 0, 0, -2.0 * np.pi * (a[0] * b[1] - a[1] * b[0])], atol=1e-15)
