@@ -19,9 +19,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fallingcat import scalar
-from fallingcat.algorithms.common_frame import CommonFrame, common_frame
+from fallingcat.algorithms.common_frame import CommonFrame, common_frame, composite_inertias
 from fallingcat.algorithms.kinematics import PerBody, Vector
-from fallingcat.model.model import WORLD, Model
+from fallingcat.model.model import Model
 from fallingcat.scalar import Dots, Scalar
 from fallingcat.spatial import Force, Inertia, Motion, Subspace
 from fallingcat.spatial.coriolis import CoriolisFactor
@@ -50,6 +50,7 @@ class Axis:
 class Axes:
     """All axes in the order of nu, and the runs of neighbours among those that carry a body."""
 
+    nv: int
     all: list[Axis]
     of: PerBody[list[int]]
     """The axes of a body's own joint."""
@@ -66,6 +67,11 @@ class Axes:
 
     def nu(self, axis: int) -> int:
         return self.all[axis].nu
+
+    def place(self, i: int, j: int, k: int) -> int:
+        """Where the entry of three axes is in a flat tensor."""
+        nv = self.nv
+        return (self.nu(i) * nv + self.nu(j)) * nv + self.nu(k)
 
     def below(self, axis: int) -> list[int]:
         """The axes of the joints that carry the joint of an axis."""
@@ -86,22 +92,13 @@ def axes(c: CommonFrame) -> Axes:
     for number, axis in enumerate(found):
         of[axis.body].append(number)
     path = {i: sorted(a for j in model.path(i) for a in of[j]) for i, _ in model.base_to_tip()}
-    return Axes(found, of, path)
-
-
-def composite_inertias(c: CommonFrame) -> PerBody[Inertia]:
-    """Ic[i]: body i and all that it carries, in common coordinates."""
-    Ic = dict(c.I)
-    for i, p in c.model.tip_to_base():
-        if p != WORLD:
-            Ic[p] = Ic[p] + Ic[i]
-    return Ic
+    return Axes(model.nv, found, of, path)
 
 
 def christoffel_symbols(model: Model, q: Vector) -> Tensor:
     """G with C_ij = sum_k G_ijk nu_k; for joints on R the Christoffel symbols of the first kind (4)."""
     c = common_frame(model, q)
-    a, Ic, nv = axes(c), composite_inertias(c), model.nv
+    a, Ic = axes(c), composite_inertias(c)
     blocks = [_left_matrices(CoriolisFactor.of(x.S, Ic[x.body]), Ic[x.body] @ x.S) for x in a.all]
     pairs = {(x, t): row for row, (x, t) in enumerate((x, t) for t, axis in enumerate(a.all) for x in a.path[axis.body])}
     dots: list[Dots] = []
@@ -110,11 +107,10 @@ def christoffel_symbols(model: Model, q: Vector) -> Tensor:
         if a.all[x].body != a.all[t].body:
             lefts.append((t, x, 6 * row + 3))
         for i, j, left in lefts:  # l_ij
-            line = (a.nu(i) * nv, a.nu(j))
             for run in a.runs(a.path[a.all[j].body]):
-                dots.append(Dots(left, run.start, len(run), (line[0] + line[1]) * nv + a.nu(run.start), 1))  # G_ijk
+                dots.append(Dots(left, run.start, len(run), a.place(i, j, run.start), 1))  # G_ijk
             for run in a.runs(a.below(j)):
-                dots.append(Dots(left, run.start, len(run), (line[0] + a.nu(run.start)) * nv + line[1], nv))  # G_ikj
+                dots.append(Dots(left, run.start, len(run), a.place(i, run.start, j), a.nv))  # G_ikj
     moving = [((m.x, m.m, m.k), m.value) for m in _moving_axes(c, a, Ic)]  # S_i^T I_t dS_j/dq_k
     right = [list(x.S.ang) for x in a.all]
     return _tensor(model, a, blocks, pairs, right, dots, moving)
@@ -135,18 +131,17 @@ def mass_matrix_derivatives(model: Model, q: Vector) -> Tensor:
     what k between i and j turns, S_i^T (S_k x* f_j), f_j = I_j S_j. A joint that carries both, or is i, changes nothing.
     """
     c = common_frame(model, q)
-    a, Ic, nv = axes(c), composite_inertias(c), model.nv
+    a, Ic = axes(c), composite_inertias(c)
     blocks = [_change_matrices(CoriolisFactor.of(x.S, Ic[x.body]), Ic[x.body] @ x.S) for x in a.all]
     pairs = {(x, t): row for row, (x, t) in enumerate((x, t) for t in range(len(a.all)) for x in a.below(t))}
     dots: list[Dots] = []
     for (x, t), row in pairs.items():
-        i, j = a.nu(x), a.nu(t)
         turned = [k for k in a.path[a.all[t].body] if k not in set(a.path[a.all[x].body])]
         for run in a.runs(turned):  # k from beyond i up to j
-            for line in (i * nv + j, j * nv + i):
-                dots.append(Dots(12 * row, run.start, len(run), line * nv + a.nu(run.start), 1))
+            for place in (a.place(x, t, run.start), a.place(t, x, run.start)):
+                dots.append(Dots(12 * row, run.start, len(run), place, 1))
         for run in a.runs(a.below(t)):  # the axis t as k, beyond i and j
-            dots.append(Dots(12 * row + 6, run.start, len(run), (i * nv + a.nu(run.start)) * nv + j, nv))
+            dots.append(Dots(12 * row + 6, run.start, len(run), a.place(x, run.start, t), a.nv))
     moving = [(key, m.value) for m in _moving_axes(c, a, Ic) for key in ((m.x, m.m, m.k), (m.m, m.x, m.k))]
     return _tensor(model, a, blocks, pairs, [x.S.entries() for x in a.all], dots, moving)
 
@@ -171,19 +166,16 @@ def _tensor(
     nv, size = model.nv, len(right[0]) if right else 0
     S = [x.S.entries() for x in a.all]
     if moving:  # values of their own: the unit vector times a column (value, 0, 0)
-        S, blocks = (
-            [*S, _unit(6)],
-            [*blocks, [_unit(len(row)) if r == 0 else [0.0] * len(row) for r, row in enumerate(blocks[0])]],
-        )
+        S = [*S, _unit(6)]
+        blocks = [*blocks, [_unit(len(row)) if r == 0 else [0.0] * len(row) for r, row in enumerate(blocks[0])]]
         pairs = pairs | {(len(a.all), len(a.all)): len(pairs)}
     width = len(blocks[0][0]) if blocks else 0
     jobs = [Dots(6 * x, width * t, width, width * row, 1) for (x, t), row in pairs.items()]
     table = [[x for block in blocks for x in block[r]] for r in range(6)]
     left = scalar.dots([x for row in S for x in row], table, jobs, width * len(pairs))
     columns = right + [[value, *[0.0] * (size - 1)] for _, value in moving]
-    for number, ((i, j, k), _) in enumerate(moving):
-        place = (a.nu(i) * nv + a.nu(j)) * nv + a.nu(k)
-        dots.append(Dots(width * (len(pairs) - 1), len(right) + number, 1, place, 1))
+    for number, (where, _) in enumerate(moving):
+        dots.append(Dots(width * (len(pairs) - 1), len(right) + number, 1, a.place(*where), 1))
     rows = [[column[m] for column in columns] for m in range(size)]
     flat = scalar.dots(left, rows, dots, nv**3, nv * nv, model.mimics or bool(moving))
     return scalar.tensor(flat, (nv, nv, nv))  # type: ignore[no-any-return]

@@ -81,6 +81,15 @@ def _retag(X: Transform, body: int) -> Transform:
     return Transform(X.E, X.r, body, COMMON)
 
 
+def composite_inertias(c: CommonFrame) -> PerBody[Inertia]:
+    """Ic[i]: body i and all that it carries, frozen, in common coordinates."""
+    Ic = dict(c.I)
+    for i, p in c.model.tip_to_base():
+        if p != WORLD:
+            Ic[p] = Ic[p] + Ic[i]
+    return Ic
+
+
 def velocities(c: CommonFrame, nu: Vector) -> PerBody[Motion]:
     """v[i] in common coordinates."""
     v: PerBody[Motion] = {WORLD: Motion.zero(COMMON)}

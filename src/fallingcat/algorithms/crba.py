@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fallingcat.algorithms.common_frame import CommonFrame, common_frame, is_shallow
+from fallingcat.algorithms import common_frame
+from fallingcat.algorithms.common_frame import CommonFrame, is_shallow
 from fallingcat.algorithms.dense import mirrored, transpose
 from fallingcat.algorithms.joint_dynamics import add_armature
 from fallingcat.algorithms.kinematics import PerBody, Vector, joint_kinematics
@@ -23,7 +24,7 @@ def composite_inertias(model: Model, X: PerBody[Transform]) -> PerBody[Inertia]:
 def mass_matrix(model: Model, q: Vector) -> list[list[Scalar]]:
     """M(q), with kinetic energy nu^T M nu / 2."""
     if not is_shallow(model):
-        return _along_long_paths(common_frame(model, q))
+        return _along_long_paths(common_frame.common_frame(model, q))
     X, S = joint_kinematics(model, q)
     Ic = composite_inertias(model, X)
     blocks: dict[tuple[int, int], list[list[Scalar]]] = {}
@@ -45,13 +46,11 @@ def mass_matrix(model: Model, q: Vector) -> list[list[Scalar]]:
 
 def _along_long_paths(c: CommonFrame) -> list[list[Scalar]]:
     """The same in common coordinates, where no wrench has to be transformed on its way to the base."""
-    model, Ic = c.model, dict(c.I)
+    model, Ic = c.model, common_frame.composite_inertias(c)
     blocks: dict[tuple[int, int], list[list[Scalar]]] = {}
-    for i, p in model.tip_to_base():
+    for i, _ in model.tip_to_base():
         F = [Ic[i] @ s for s in c.S[i].columns]
         for j in model.path(i):
             blocks[j, i] = [[s @ f for f in F] for s in c.S[j].columns]
             blocks[i, j] = mirrored(blocks[i, i]) if j == i else transpose(blocks[j, i])
-        if p != WORLD:
-            Ic[p] = Ic[p] + Ic[i]
     return add_armature(model, model.gather_blocks(blocks))

@@ -19,12 +19,12 @@ from typing import NamedTuple
 
 from fallingcat import scalar
 from fallingcat.algorithms.aba import forward_dynamics
-from fallingcat.algorithms.common_frame import COMMON, CommonFrame, common_frame, velocities
+from fallingcat.algorithms.common_frame import COMMON, CommonFrame, common_frame, composite_inertias, velocities
 from fallingcat.algorithms.coriolis import AxisForces, axis_forces, coriolis_terms_in
 from fallingcat.algorithms.dense import transpose
 from fallingcat.algorithms.kinematics import PerBody, Vector, frame_jacobian, joint_kinematics
 from fallingcat.errors import InputError
-from fallingcat.model.model import WORLD, Model
+from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, Motion, Transform
 from fallingcat.spatial.coriolis import CoriolisFactor, SkewFactor
@@ -108,10 +108,7 @@ def shape(model: Model, q: Vector) -> Shape:
     if not model.floating:
         raise InputError("the reduced equations need a floating base", got="a fixed base", hint="load with floating=True")
     c = common_frame(model, q)
-    Ic = dict(c.I)
-    for i, p in model.tip_to_base():
-        if p != WORLD:
-            Ic[p] = Ic[p] + Ic[i]
+    Ic = composite_inertias(c)
     f = gather_joints(model, {i: [Ic[i] @ s for s in c.S[i].columns] for i, _ in model.base_to_tip()})
     inverse = Ic[0].inverse()
     return Shape(c, Ic, inverse, f, [inverse @ x for x in f])
