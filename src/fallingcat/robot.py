@@ -95,6 +95,7 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control):
 
     @property
     def name(self) -> str:
+        """As the description says."""
         return self.model.name
 
     @property
@@ -119,6 +120,7 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control):
 
     @property
     def link_names(self) -> tuple[str, ...]:
+        """All links, in the order of the tree, those that are welded to others among them."""
         return self.model.link_names
 
     @property
@@ -133,6 +135,7 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control):
 
     @property
     def floating(self) -> bool:
+        """Does the base move freely, or is it welded to the world?"""
         return self.model.floating
 
     @property
@@ -142,6 +145,7 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control):
 
     @property
     def gravity(self) -> Array:
+        """(3,): the acceleration of free fall, in the world."""
         return np.array(self.model.gravity)
 
     @property
