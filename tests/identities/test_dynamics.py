@@ -268,17 +268,13 @@ def test_jacobian_is_the_slope_of_the_pose(builder: fc.Builder, floating: bool, 
     rng = np.random.default_rng(seed)
     q = robot.random_configuration(rng)
     frame = str(rng.choice(robot.frame_names))
-    columns = [
-        pose_slope(robot, q, body_velocity(robot, q, e, representation), frame, representation) for e in np.eye(robot.nv)
-    ]
+    columns = [pose_slope(robot, q, body_velocity(robot, q, e, representation), frame, representation) for e in np.eye(robot.nv)]
     assert relative_error(robot.frame_jacobian(q, frame, representation), np.column_stack(columns)) < TIGHT
 
 
 @few
 @given(trees(), floating, seeds, representation)
-def test_jacobian_rate_is_the_slope_of_the_jacobian(
-    builder: fc.Builder, floating: bool, seed: int, representation: str
-) -> None:
+def test_jacobian_rate_is_the_slope_of_the_jacobian(builder: fc.Builder, floating: bool, seed: int, representation: str) -> None:
     """dJ/dt from the derivative of J along the motion; it vanishes at rest."""
     robot = load(builder, floating)
     rng = np.random.default_rng(seed)

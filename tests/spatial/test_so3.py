@@ -30,7 +30,6 @@ def hat(w: np.ndarray) -> np.ndarray:
     return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
 
 
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("angle", ANGLES + BEYOND)
 @pytest.mark.parametrize("axis", AXES)

@@ -1,53 +1,108 @@
-"""`fallingcat papers NUMBER`: the tables and figures of a paper, recomputed here and now."""
+"""`fallingcat papers [NUMBER | all]`: the tables and figures of the papers, recomputed here and now, and what they get wrong."""
 
 from __future__ import annotations
 
 import argparse
+import io
+import json
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from fallingcat.cli.console import BAD, GOOD, QUIET, heading, stdout_console, table
+from fallingcat import view
+from fallingcat.cli.console import QUIET, stdout_console, table
 from fallingcat.errors import InputError
-from fallingcat.papers import PAPERS, Check, paper
+from fallingcat.papers import PAPERS, figures, paper
+from fallingcat.papers import summary_terminal as terminal
+from fallingcat.papers.errata import of_paper
+from fallingcat.papers.summary import Result, as_json, reproduce
+from fallingcat.papers.summary_page import page
 
 ALL = "all"
+PAGE = "index.html"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `fallingcat papers`."""
     parser.add_argument("paper", metavar="NUMBER", nargs="?", help="a paper, or 'all'; without it, the list of papers")
-    parser.add_argument("--out", metavar="DIR", help="where figures and numbers go (default: out/papers/NUMBER)")
-    parser.add_argument("--quick", action="store_true", help="measure times only roughly")
-    parser.epilog = "Exit status: 0 when every check holds, 1 when one does not."
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help=f"where figures, numbers and {PAGE} go (default: out/papers, for one paper out/papers/NUMBER)",
+    )
+    pace = parser.add_mutually_exclusive_group()
+    pace.add_argument("--quick", action="store_true", help="few draws, small sizes and rough times: minutes (default)")
+    pace.add_argument("--full", action="store_true", help="as many draws and sizes as the papers, times measured with care")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.epilog = (
+        f"Writes the figures, the numbers as JSON, and {PAGE}: every table and figure with what is printed, what was found and a "
+        "verdict, and the errata, each with its test. Exit status: 0 when every check holds, 1 when one does not, 2 when the "
+        "command is wrong."
+    )
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    console = stdout_console()
     if arguments.paper is None:
-        _list(console)
+        _list(arguments.json)
         return 0
     if arguments.paper != ALL and arguments.paper not in PAPERS:
         raise InputError(f"no paper {arguments.paper!r}", expected=", ".join([*PAPERS, ALL]))
-    failed = 0
-    for number in PAPERS if arguments.paper == ALL else (arguments.paper,):
-        out = _folder(arguments.out, number, several=arguments.paper == ALL)
-        module = paper(number)
+    several, quick = arguments.paper == ALL, not arguments.full
+    home = Path(arguments.out or Path("out", "papers", *([] if several else [arguments.paper])))
+    numbers = list(PAPERS) if several else [arguments.paper]
+    folders = {number: _folder(home / number if several else home) for number in numbers}
+    console = stdout_console()
+    results = [_one(number, folder, console, quick, arguments.json, several) for number, folder in folders.items()]
+    written = view.write(home / PAGE, page(results, quick))
+    if arguments.json:
+        print(json.dumps(as_json(results, quick) | {"page": str(written)}, indent=2, allow_nan=False))
+    else:
+        _end(console, results, written)
+    return 1 if any(r.failed for r in results) else 0
+
+
+def _one(number: str, folder: Path, console: Console, quick: bool, silent: bool, several: bool) -> Result:
+    """Run a paper and show it. One alone says all it has to say; of several, each shows its summary."""
+    module = paper(number)
+    if not silent:
         console.print(Text(f"Paper {number}: {module.TITLE}", style="bold"))
-        checks = module.run(console, out, arguments.quick)
-        _show(console, checks)
-        failed += sum(not check.passed for check in checks)
-    return 1 if failed else 0
+    quiet = Console(file=io.StringIO(), width=console.width)
+    result = reproduce(number, module, quiet if silent or several else console, folder, quick)
+    if not silent:
+        terminal.show_claims(console, result.claims)
+        terminal.show_errata(console, result.errata)
+        if several and not result.failed:
+            console.print(terminal.held(result.checks), end="\n\n")
+        else:
+            terminal.show_checks(console, result.checks)
+    return result
 
 
-def _list(console: Console) -> None:
-    for number in PAPERS:
-        console.print(Text(f"{number}  {paper(number).TITLE}"))
+def _end(console: Console, results: list[Result], written: Path) -> None:
+    if len(results) > 1:
+        terminal.show_overview(console, results)
+    if not figures.available():
+        console.print(Text(figures.MISSING, style="yellow"))
+    console.print(Text.assemble("\nwritten to ", (str(written), "bold")), soft_wrap=True)
 
 
-def _folder(wanted: str | None, number: str, several: bool) -> Path:
-    folder = Path("out", "papers", number) if wanted is None else Path(wanted, number) if several else Path(wanted)
+def _list(in_json: bool) -> None:
+    rows = [(number, paper(number).TITLE, of_paper(number)) for number in PAPERS]
+    if in_json:
+        print(json.dumps([{"number": n, "title": title, "errata": len(errata)} for n, title, errata in rows], indent=2))
+        return
+    console = stdout_console()
+    t = table("", "paper", "errata", right=(2,))
+    t.columns[1].no_wrap = False
+    for n, title, errata in rows:
+        t.add_row(Text(n, style="bold"), Text(title), str(len(errata)))
+    console.print(t)
+    console.print(Text("\n'fallingcat papers NUMBER' reproduces one, 'fallingcat papers all' reproduces them all.", style=QUIET))
+
+
+def _folder(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -55,19 +110,3 @@ def _folder(wanted: str | None, number: str, several: bool) -> Path:
             f"cannot write to {str(folder)!r}", got=error.strerror or str(error), hint="choose another --out"
         ) from error
     return folder
-
-
-def _show(console: Console, checks: list[Check]) -> None:
-    heading(console, "Checks")
-    t = table("", "", "measured", "", right=(2,))
-    for check in checks:
-        mark = Text("✓", style=GOOD) if check.passed else Text("✗", style=BAD)
-        value = f"{check.value:.3g}" if check.value >= 0.01 else f"{check.value:.1e}" if check.value else "0"
-        bound = f"{'≥' if check.at_least else '≤'} {check.bound:g}"
-        t.add_row(mark, check.what, Text(value, style="" if check.passed else BAD), Text(bound, style=QUIET))
-    console.print(t)
-    failed = sum(not check.passed for check in checks)
-    if failed:
-        console.print(Text(f"{failed} of {len(checks)} checks fail", style=BAD))
-    else:
-        console.print(Text(f"all {len(checks)} checks hold", style=GOOD))

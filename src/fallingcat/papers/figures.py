@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,4 +60,14 @@ def drawing(
         figure = Figure(figsize=(width, height), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False, gridspec_kw={"width_ratios": widths or [1] * columns})
         yield figure, list(axes.flat)
-        figure.savefig(path)
+        _save(figure, path)
+
+
+def _save(figure: Any, path: Path) -> None:
+    """Whole or not at all: whatever happens meanwhile, the file is the old one or the new one."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        figure.savefig(part, format="png")
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

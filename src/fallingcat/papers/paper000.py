@@ -7,7 +7,6 @@ numbers that show them, and what the paper leaves open: Euler angles near their 
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,8 +17,9 @@ from rich.text import Text
 
 from fallingcat import benchmark
 from fallingcat.cli.console import GOOD, QUIET, STRONG, heading, progress, table
-from fallingcat.papers import Check, figures
+from fallingcat.papers import Check, Measured, figures, write_numbers
 from fallingcat.papers import paper000_numbers as N
+from fallingcat.papers import paper000_tables as T
 from fallingcat.papers.paper000_numbers import ANGLES, AUTOMATIC, BATCHED, CENTRAL, DELTA, DELTAS, FORWARD, OURS, PRINTED, Cost
 
 TITLE = "Bos, Traversaro, Pucci, Saccon, Efficient geometric linearization of moving-base rigid robot dynamics"
@@ -52,6 +52,7 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
         step_error = N.exactness(draws[:few])
         step("tables")
         tables_error = N.table_error(draws[:few])
+        tables = T.measured(draws[:few])
         near = N.singularity(step)
         costs = {name: N.cost(name, 0.01 if quick else 0.25, step) for name in robots}
         averages = {name: curve[:, 1] for name, curve in curves.items()}
@@ -59,7 +60,7 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
 
     _show_errors(console, errors, count)
     _show_requirements(console, checks)
-    _show_errata(console, printed, tables_error)
+    _show_errata(console, printed, tables)
     _show_euler(console, near)
     _show_costs(console, costs)
 
@@ -70,10 +71,12 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
         "figure 5": {"delta": DELTAS.tolist(), **{name: curve.tolist() for name, curve in curves.items()}},
         "euler": {"angle": ANGLES.tolist(), "euler": near.euler.tolist(), "ours": near.ours.tolist()},
         "costs": {name: asdict(c) for name, c in costs.items()},
+        "table 5 as printed": asdict(printed),
+        "tables": [asdict(m) for m in tables if not m.number],
+        "errata": [asdict(m) for m in tables if m.number],
         "checks": [asdict(c) | {"passed": c.passed} for c in checks],
     }
-    written = [out / "numbers.json"]
-    written[0].write_text(json.dumps(found, indent=1), encoding="utf-8")
+    written = [write_numbers(out / "numbers.json", found)]
     if figures.available():
         written += [_figure_5(curves, out / "figure5.png"), _figure_euler(near, costs, out / "singularity.png")]
     else:
@@ -115,16 +118,23 @@ def _show_requirements(console: Console, checks: list[Check]) -> None:
     console.print(t)
 
 
-def _show_errata(console: Console, printed: N.Printed, tables_error: float) -> None:
-    heading(console, "What the paper gets wrong", "each has a test in tests/reference/test_paper000.py")
+def _show_errata(console: Console, printed: N.Printed, tables: list[Measured]) -> None:
+    heading(console, "What the paper gets wrong", "as printed → corrected; each has a test in tests/reference/test_paper000.py")
+
+    def off(number: str, where: str) -> str:
+        m = next(m for m in tables if (m.number, m.where) == (number, where))
+        return f"{'shape' if m.printed is None else f'{m.printed:.2g}'} → {m.corrected:.0e}"
+
     lines = (
-        ("Table 5, line 1", f"{printed.body:.2f} → {tables_error:.0e}",
+        ("Table 5, line 1", off("0.1", "Table 5"),
          "Differentiates with the inertial twist held fixed, while D1 FD of (22), (42) and (82) holds the body-fixed one: set it "
-         f"to zero. With the inertial twist fixed in (82), the printed table agrees to {printed.inertial:.0e}."),
-        ("Tables 4, 5", "order", "Return [τ; τ_b]; Tables 6-8 and the text use [τ_b; τ]."),
-        ("Table 4, line 6", "sign", "The gravitational acceleration is minus that of free fall."),
-        ("Table 6, line 47", "shape", "The joint acceleration is the i-th one, a number."),
-        ("Table 9", "singular", "The base's articulated inertia is never set, nor the lower left block of the result."),
+         f"to zero. Against (82), D1 FD is off by {printed.body:.2f} on average; with the inertial twist fixed there, the "
+         f"printed table agrees to {printed.inertial:.0e}."),
+        ("Tables 4, 5", off("0.3", "Table 4"), "Return [τ; τ_b]; Tables 6-8 and the text use [τ_b; τ]."),
+        ("Table 4, line 6", off("0.4", "Table 4"), "The gravitational acceleration is minus that of free fall."),
+        ("Table 6, line 47", off("0.5", "Table 6"), "The joint acceleration is the i-th one, a number."),
+        ("Table 9, lines 1-5", off("0.6", "Table 9"), "The base's articulated inertia is never set: singular for one branch."),
+        ("Table 9, end", off("0.7", "Table 9"), "The lower left block of the result is never written."),
     )  # fmt: skip
     t = table("where", "number", "what")
     t.columns[2].no_wrap = False

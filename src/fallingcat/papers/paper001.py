@@ -6,7 +6,6 @@ paper's slips with the numbers that show them. `docs/papers/001.md` explains the
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +17,7 @@ from rich.text import Text
 
 from fallingcat import benchmark
 from fallingcat.cli.console import QUIET, STRONG, heading, progress, table
-from fallingcat.papers import Check, figures
+from fallingcat.papers import Check, Measured, figures, write_numbers
 from fallingcat.papers import paper001_numbers as N
 from fallingcat.papers.paper001_numbers import (
     BIPED,
@@ -68,8 +67,7 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
     _show_symbolic(console, symbolic)
     _show_errata(console, slips)
 
-    written = [out / "numbers.json"]
-    written[0].write_text(json.dumps(_numbers(errors, grown, symbolic, checks), indent=1, ensure_ascii=False), encoding="utf-8")
+    written = [write_numbers(out / "numbers.json", _numbers(errors, grown, symbolic, slips, checks))]
     if figures.available():
         written += [
             _growth_figure(out / "figure3.png", "serial chain", grown[0]),
@@ -84,18 +82,24 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
     return checks
 
 
-def _numbers(errors: Any, grown: Sequence[Growth], symbolic: Any, checks: list[Check]) -> dict[str, Any]:
+def _numbers(errors: Any, grown: Sequence[Growth], symbolic: Any, slips: Sequence[Slip], checks: list[Check]) -> dict[str, Any]:
     return {
         "versions": benchmark.versions(),
         "validity": errors,
         "growth": {
             g.mechanism.name: {"sizes": g.sizes, "microseconds": g.times, "microseconds of what is not zero": g.packed,
-                               "counted": g.counted, "operations": g.operations}
+                               "counted": g.counted, "operations": g.operations, "exponents": _exponents(g)}
             for g in grown
         },
         "symbolic": {f"{name}, {n}": {way: asdict(s) for way, s in ways.items()} for (name, n), ways in symbolic.items()},
+        "errata": [asdict(Measured(s.number, s.where, s.printed, s.corrected)) for s in slips],
         "checks": [asdict(c) | {"passed": c.passed} for c in checks],
     }  # fmt: skip
+
+
+def _exponents(g: Growth) -> dict[str, tuple[float, float]]:
+    """Of the operations and of the theory, for mechanisms whose operations are counted."""
+    return {what: g.exponent(what, g.counted, g.operations[what], g.mechanism.large) for what in (C, G) if g.counted}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -138,7 +142,7 @@ def _show_growth(console: Console, grown: Sequence[Growth], timed: bool) -> None
             )
     console.print(t)
     words = "The time of the branched Γ is that of the symbols that are not zero; clearing the N³ array around them comes on top."
-    console.print(Text(words if timed else "The exponents of times need large sizes: run without --quick.", style=QUIET))
+    console.print(Text(words if timed else "The exponents of times need large sizes: run with --full.", style=QUIET))
 
 
 def _show_symbolic(console: Console, symbolic: dict[tuple[str, int], dict[str, Symbolic]]) -> None:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from fallingcat import benchmark
 from fallingcat.algorithms import configuration
-from fallingcat.algorithms.christoffel import christoffel_symbols, composite_inertias
-from fallingcat.algorithms.common_frame import common_frame
+from fallingcat.algorithms.christoffel import christoffel_symbols
+from fallingcat.algorithms.common_frame import common_frame, composite_inertias
 from fallingcat.algorithms.crba import mass_matrix
 from fallingcat.compile import Kernel, threads
 from fallingcat.functions import task
@@ -336,6 +336,7 @@ def written_out(model: Model, q: Any) -> list[list[list[Scalar]]]:
 class Slip:
     """How far off a formula is, as printed and corrected, relative to the largest entry."""
 
+    number: str
     where: str
     printed: float
     corrected: float
@@ -369,15 +370,16 @@ def slips(step: Step) -> list[Slip]:
         off(printed.algorithm1(turning, speed, printed=e).C, joint.coriolis_matrix(turning.q, speed)) for e in ({"1.4"}, ())
     ]
     order = _orders(tree, symbols)
+    garbled = [off(printed.algorithm2(tree, e), symbols) for e in ({"1.7"}, ())]
     return [
-        Slip("Alg. 1, line 15", *alg1("1.1", "C"), "F₃ is not transformed to the parent."),
-        Slip("Alg. 1, line 12", *alg1("1.2", "H"), "The diagonal blocks of H and Ḣ are never assigned."),
-        Slip("Alg. 1, line 4", moving[0], moving[1], "The ring is lost: axes that move in the body (a universal joint)."),
-        Slip("(22)-(27)", *alg1("1.5", "C", printed.closed_form), "Composites belong to the body nearer to the tips: Iⱼ, Bⱼ."),
-        Slip("before (46)", *order, "Γᵢⱼₖ = Φᵢᵀ B(Φₖ, I) Φⱼ needs k nearer to the tips than j, not j ⪰ k."),
-        Slip("Alg. 2, lines 15-17", off(printed.algorithm2(tree, {"1.7"}), symbols), off(printed.algorithm2(tree), symbols),
+        Slip("1.1", "Alg. 1, line 15", *alg1("1.1", "C"), "F₃ is not transformed to the parent."),
+        Slip("1.2", "Alg. 1, line 12", *alg1("1.2", "H"), "The diagonal blocks of H and Ḣ are never assigned."),
+        Slip("1.4", "Alg. 1, line 4", moving[0], moving[1], "The ring is lost: axes that move in the body (a universal joint)."),
+        Slip("1.5", "(22)-(27)", *alg1("1.5", "C", printed.closed_form), "Composites are those of the body nearer to the tips."),
+        Slip("1.6", "before (46)", *order, "Γᵢⱼₖ = Φᵢᵀ B(Φₖ, I) Φⱼ needs k nearer to the tips than j, not j ⪰ k."),
+        Slip("1.7", "Alg. 2, lines 15-17", garbled[0], garbled[1],
              "Φᵢ, not Φ₁; Γⱼᵢₖ = Γⱼₖᵢ in line 16; j = p(j) after line 22."),
-        Slip("Remark 2", off(d.dq, 2.0 * matrix), off(d.dnu, 2.0 * matrix), "2 C* is the derivative of ID by q̇, not by q."),
+        Slip("1.9", "Remark 2", off(d.dq, 2.0 * matrix), off(d.dnu, 2.0 * matrix), "2 C* is the derivative of ID by q̇, not q."),
     ]  # fmt: skip
 
 

@@ -6,7 +6,6 @@ installed, and the paper's slips with the numbers that show them. `docs/papers/0
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from rich.text import Text
 
 from fallingcat import benchmark
 from fallingcat.cli.console import QUIET, STRONG, fitted, heading, number, progress, table
-from fallingcat.papers import Check, figures
+from fallingcat.papers import Check, Measured, figures, write_numbers
 from fallingcat.papers import paper002_numbers as N
 from fallingcat.papers.paper002_numbers import (
     CHOLESKY,
@@ -78,10 +77,11 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
         "versions": benchmark.versions(),
         "microseconds": robot_numbers,
         "operations of chains": growth,
+        "at rest": {name: _rest_numbers(r) for name, r in rest.items()},
+        "errata": [asdict(m) for m in _measured(slips, rest)],
         "checks": [asdict(c) | {"passed": c.passed} for c in checks],
     }
-    written = [out / "numbers.json"]
-    written[0].write_text(json.dumps(found, indent=1), encoding="utf-8")
+    written = [write_numbers(out / "numbers.json", found)]
     if figures.available():
         written += [_figure_2(times, peers, out / "figure2.png"), _figure_3(rest, moving, out / "figure3.png")]
     else:
@@ -90,6 +90,23 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
     for path in written:
         console.print(Text(str(path)), soft_wrap=True)
     return checks
+
+
+def _rest_numbers(r: Rest) -> dict[str, float]:
+    """The largest entries of what should be zero."""
+    at = int(np.argmin(np.abs(np.log10(STEPS) + 8)))
+    central = max(float(r.central[what].max()) for what in (ID, FD))
+    return {"forward, h = 1e-8": float(r.forward[ID][at]), "central": central, "ours": r.ours, "off h Γ_jj": r.slope}
+
+
+def _measured(slips: dict[str, Slips], rest: dict[str, Rest]) -> list[Measured]:
+    """The errata that can be run, worst of all robots."""
+    dropped, kept, sign, signed = (max(getattr(s, x) for s in slips.values()) for x in ("dropped", "kept", "sign", "signed"))
+    return [
+        Measured("2.1", "Sec. III-C5", dropped, kept),
+        Measured("2.2", "(16b)", sign, signed),
+        Measured("2.4", "Sec. V-B, Fig. 3", None, max(r.slope for r in rest.values())),
+    ]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ Sec. V-3. `docs/papers/003.md` explains the method, `docs/falling_cat.md` what t
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from rich.text import Text
 
 from fallingcat import benchmark
 from fallingcat.cli.console import QUIET, STRONG, heading, progress, table
-from fallingcat.papers import Check, figures
+from fallingcat.papers import Check, figures, write_numbers
 from fallingcat.papers import paper003_numbers as N
 from fallingcat.papers import space_robot as space
 from fallingcat.papers.space_robot import CONTROLLERS, REDUCED, TRANSFORMED, Comparison, Flight
@@ -53,8 +52,7 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
     _show_flight(console, flights, flown)
     _show_loops(console, plane, loops)
 
-    written = [out / "numbers.json"]
-    written[0].write_text(json.dumps(_numbers(found, terms, flown, plane, loops, checks), indent=1), encoding="utf-8")
+    written = [write_numbers(out / "numbers.json", _numbers(found, terms, flown, plane, loops, checks))]
     if figures.available():
         written += [
             _figure_2(flights, out / "figure2.png"),

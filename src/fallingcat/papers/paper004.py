@@ -7,7 +7,6 @@ structure of the mass matrix and the gravity torques of each, and the paper's sl
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import pairwise
@@ -22,7 +21,7 @@ from rich.text import Text
 from fallingcat import benchmark
 from fallingcat.algorithms.base_change import CENTROIDAL
 from fallingcat.cli.console import QUIET, STRONG, heading, progress, table
-from fallingcat.papers import Check, figures
+from fallingcat.papers import Check, figures, write_numbers
 from fallingcat.papers import paper004_numbers as N
 from fallingcat.papers.paper004_errata import Slip, slip_checks, slips
 from fallingcat.papers.paper004_numbers import CENTROID, View
@@ -54,8 +53,7 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
     _show_structure(console, views)
     _show_errata(console, wrong)
 
-    written = [out / "numbers.json"]
-    written[0].write_text(json.dumps(_numbers(s.robot, views, wrong, checks), indent=1, ensure_ascii=False), encoding="utf-8")
+    written = [write_numbers(out / "numbers.json", _numbers(s.robot, views, wrong, checks))]
     if figures.available():
         written += [_figure_bases(out / "bases.png", s.robot, views), _figure_gravity(out / "gravity.png", s.robot, views)]
     else:
