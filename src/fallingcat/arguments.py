@@ -196,4 +196,13 @@ def check_out(task: Task, shape: tuple[int, ...], out: Any) -> tuple[Array, ...]
             raise InputError(f"{task.name}: out for {o.name} does not fit", expected=f"a float64 array of shape {s}", got=got)
         if not a.flags.writeable:
             raise InputError(f"{task.name}: out for {o.name} is read-only", hint="pass an array that owns writable memory")
+    for k, (o, a) in enumerate(zip(task.outputs, outs, strict=True)):
+        for other, b in zip(task.outputs[:k], outs, strict=False):
+            if _share_memory(a, b):
+                raise InputError(f"{task.name}: out for {other.name} and {o.name} share memory", hint="pass arrays of their own")
     return outs
+
+
+def _share_memory(a: Array, b: Array) -> bool:
+    """Is there a number that belongs to both? Strided views may lie within each other without sharing one."""
+    return bool(np.may_share_memory(a, b)) and bool(np.shares_memory(a, b))

@@ -29,6 +29,10 @@ class InputError(FallingCatError):
         super().__init__("; ".join(parts))
 
 
+class SingularError(InputError, ArithmeticError):
+    """A division by zero: most often the mass matrix of the robot is singular."""
+
+
 class TraceError(FallingCatError):
     """A function cannot be traced, for instance because it branches on a traced value."""
 

@@ -57,6 +57,8 @@ def load(
 
     Raises `fc.ModelError` with every problem of a description that cannot be used.
     """
+    if not isinstance(floating, (bool, np.bool_)):
+        raise InputError("floating is not a truth value", expected="True or False", got=repr(floating))
     description, findings = read(source)
     errors = [f for f in findings if f.severity == "error"]
     if description is not None and not errors:

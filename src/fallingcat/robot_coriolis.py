@@ -80,7 +80,7 @@ class Coriolis:
 
 def _options(factorization: str, representation: str) -> dict[str, str]:
     """What differs from the plain function."""
-    if factorization not in FACTORS:
+    if not isinstance(factorization, str) or factorization not in FACTORS:
         raise InputError("unknown factorization", expected="'christoffel' or 'body'", got=repr(factorization))
     options = {} if factorization == "christoffel" else {"factorization": factorization}
     return options if representation == "body" else options | {"representation": representation}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fallingcat.errors import SingularError
 from fallingcat.scalar import Scalar
 
 
@@ -54,7 +55,13 @@ class Task:
 
     def flat(self, vectors: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
         """One flat list of scalars per output, in row-major order."""
-        values = self.evaluate(*vectors)
+        try:
+            values = self.evaluate(*vectors)
+        except ZeroDivisionError:
+            raise SingularError(
+                f"{self.name}: division by zero", got="a robot whose mass matrix is singular",
+                hint="some motion meets no inertia: give the links rotational inertia; 'fallingcat doctor' names the suspects",
+            ) from None  # fmt: skip
         if self.results is None:
             values = (values,)
         flats = []

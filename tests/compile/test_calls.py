@@ -559,3 +559,31 @@ def test_a_function_outlives_its_robot(ball: fc.Robot, state: Any) -> None:
     gc.collect()
     assert function(q, nu, dnu).tobytes() == expected.tobytes()
     assert function(q[None], nu, dnu)[0].tobytes() == expected.tobytes()
+
+
+def test_outputs_that_share_memory_are_refused() -> None:
+    """Each result needs memory of its own; views that interleave without sharing a number are fine."""
+    robot = fc.load("tree9")
+    nv = robot.nv
+    q, nu = robot.random_configuration(0), robot.random_velocity(1)
+    for values in ((q, nu, nu), (np.stack([q] * 3), nu, nu)):
+        shape = (3, nv, nv) if np.ndim(values[0]) == 2 else (nv, nv)
+        same, other = np.empty(shape), np.empty(shape)
+        with pytest.raises(fc.InputError, match="dq and dnu share memory"):
+            robot.inverse_dynamics_derivatives(*values, out=(same, same, other))
+    pair = np.empty((nv, nv, 2))
+    expected = robot.inverse_dynamics_derivatives(np.stack([q] * 3), nu, nu)
+    got = robot.inverse_dynamics_derivatives(q, nu, nu, out=(pair[..., 0], pair[..., 1], np.empty((nv, nv))))
+    assert np.array_equal(got.dq, expected.dq[0])
+    assert np.array_equal(got.dnu, expected.dnu[0])
+
+
+def test_a_singular_robot_is_named() -> None:
+    builder = fc.Builder("points")
+    builder.link("frame", mass=1.0)
+    builder.link("bob", mass=1.0, com=(0.0, 0.0, -0.5))
+    builder.joint("hinge", "revolute", "frame", "bob", axis=(0, 1, 0))
+    robot = fc.load(builder)
+    q, nu = robot.random_configuration(1), np.ones(robot.nv)
+    with pytest.raises(fc.FallingCatError, match="singular"):
+        robot.forward_dynamics(q, nu, nu)

@@ -327,3 +327,32 @@ def test_errors(rng: np.random.Generator) -> None:
         robot.average_velocity(q, nu[:-1])
     with pytest.raises(fc.InputError, match="quaternion"):
         robot.centroidal_inertia(nu)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Far away: nothing about the centre of mass depends on where the origin of the world is
+
+FAR = 7e6
+"""Metres: an orbit."""
+
+
+@pytest.mark.parametrize("name", ["centroidal_momentum_matrix", "centroidal_inertia"])
+def test_far_from_the_origin(name: str, rng: np.random.Generator) -> None:
+    robot = plain(fc.load("spacearm"))
+    q = robot.random_configuration(rng)
+    far = q.copy()
+    far[:3] += FAR
+    assert np.array_equal(getattr(robot, name)(far), getattr(robot, name)(q))
+
+
+def test_velocities_far_from_the_origin(rng: np.random.Generator) -> None:
+    robot = plain(fc.load("spacearm"))
+    q, nu, dnu = state(robot, rng)
+    far = q.copy()
+    far[:3] += FAR
+    for name in ("centroidal_momentum", "average_velocity", "centroidal_momentum_matrix_rate"):
+        assert np.array_equal(getattr(robot, name)(far, nu), getattr(robot, name)(q, nu))
+    assert np.array_equal(robot.centroidal_momentum_rate(far, nu, dnu), robot.centroidal_momentum_rate(q, nu, dnu))
+    near, there = (robot.equations_of_motion(x, nu, base="centroidal") for x in (q, far))
+    for a, b in zip(near, there, strict=True):
+        close(b, a, 1e-12)

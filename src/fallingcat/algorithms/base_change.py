@@ -86,6 +86,12 @@ def check_base(model: Model, base: Base, representation: Representation) -> None
     elif isinstance(base, tuple):
         if len(base) != 2:
             raise InputError("base is not a pair", expected='("origin frame", "orientation frame")', got=repr(base))
+        if base[0] == CENTROIDAL:
+            raise InputError(
+                "the centroid has no orientation of its own",
+                got=repr(base),
+                hint=f'for its origin use ("{CENTER_OF_MASS}", frame)',
+            )
         if base[0] != CENTER_OF_MASS:
             model.frame(base[0])
         model.frame(base[1])

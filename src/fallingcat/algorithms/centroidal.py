@@ -43,11 +43,11 @@ class Centroid:
     X: PerBody[Transform]
     S: PerBody[Subspace]
     X_w: PerBody[Transform]
-    """X_iw, from world to body coordinates."""
+    """X_iw, from world to body coordinates, with the origin of the world moved to the first body."""
     Ic: PerBody[Inertia]
     """Of every body and all that it carries; under WORLD of the whole robot."""
     c: Vec
-    """The centre of mass in the world."""
+    """The centre of mass, from the same origin."""
 
     def seen(self, i: int, f: Force) -> Force:
         """A wrench in body-i coordinates, about the centre of mass and in the orientation of the world."""
@@ -63,7 +63,7 @@ class Centroid:
 
 def centroid(model: Model, q: Vector) -> Centroid:
     """Composite inertias, from the tips inwards, and the centre of mass."""
-    X, S = joint_kinematics(model, q)
+    X, S = nearby_kinematics(model, q)
     Ic = composite_inertias(model, X)
     Ic[WORLD] = Inertia.zero(WORLD)
     for i, p in model.base_to_tip():
@@ -75,6 +75,19 @@ def centroid(model: Model, q: Vector) -> Centroid:
 def _per_mass(model: Model) -> float:
     """1/m; zero where nothing can move, which then has no momentum either."""
     return 1.0 / model.mass if model.mass > 0.0 else 0.0
+
+
+def nearby_kinematics(model: Model, q: Vector) -> tuple[PerBody[Transform], PerBody[Subspace]]:
+    """X and S of every joint, with the origin of the world moved to the first body.
+
+    Nothing about the centre of mass depends on where the origin is, but far from it rounding would eat the digits.
+    """
+    X, S = joint_kinematics(model, q)
+    origin = X[0].r if model.bodies else ZERO
+    for i, p in model.base_to_tip():
+        if p == WORLD:
+            X[i] = Transform(X[i].E, sub(X[i].r, origin), i, WORLD)
+    return X, S
 
 
 def centroidal_momentum_matrix(model: Model, q: Vector) -> Block:
@@ -133,14 +146,14 @@ def centroidal_inertia_rate(model: Model, q: Vector, nu: Vector) -> Block:
 
 def centroidal_momentum(model: Model, q: Vector, nu: Vector) -> list[Scalar]:
     """h = A_G nu, summed body by body."""
-    X, S = joint_kinematics(model, q)
+    X, S = nearby_kinematics(model, q)
     v, _ = velocities(model, X, S, nu)
     return _sum_about_com(model, X, {i: body.inertia @ v[i] for i, body in enumerate(model.bodies)})
 
 
 def centroidal_momentum_rate(model: Model, q: Vector, nu: Vector, dnu: Vector) -> list[Scalar]:
     """dh/dt: the sum of the forces on the robot, gravity included, and their moment about the centre of mass."""
-    X, S = joint_kinematics(model, q)
+    X, S = nearby_kinematics(model, q)
     v, vJ = velocities(model, X, S, nu)
     a = accelerations(model, X, S, velocity_products(model, q, nu, v, vJ), dnu, Motion.zero(WORLD))
     return _sum_about_com(

@@ -6,10 +6,12 @@ import argparse
 import os
 from importlib import resources
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from fallingcat import benchmark
+from fallingcat.cli.console import stdout_console
 from fallingcat.errors import InputError
 from fallingcat.functions import FUNCTIONS
 from fallingcat.model.sources import bundled_robots
@@ -35,20 +37,16 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def table(rows: list[benchmark.Row], title: str) -> Table:
     """The rows as a table: microseconds, and ratios where there is a peer."""
-    t = Table(title=title, title_justify="left", header_style="bold")
-    t.add_column("microseconds", no_wrap=True)
-    for column in ("flops", "one call", "batch", "Pinocchio", "one call", "batch"):
-        t.add_column(column, justify="right", no_wrap=True)
+    t = Table(title=title, title_justify="left", header_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    beside = any(row.peer is not None for row in rows)
+    columns = ["flops", "one", "batch", *(["Pinocchio", "one", "batch"] if beside else [])]
+    t.add_column("µs", overflow="fold")
+    for column in columns:
+        t.add_column(column, justify="right", no_wrap=True, min_width=len(column))
     for row in rows:
-        t.add_row(
-            row.function,
-            f"{row.operations:,}",
-            f"{row.one:.2f}",
-            f"{row.batch:.3f}",
-            "" if row.peer is None else f"{row.peer:.2f}",
-            _times(row.one_ratio),
-            _times(row.batch_ratio),
-        )
+        peer = ["" if row.peer is None else f"{row.peer:.2f}", _times(row.one_ratio), _times(row.batch_ratio)]
+        cells = [f"{row.operations:,}", f"{row.one:.2f}", f"{row.batch:.3f}", *(peer if beside else [])]
+        t.add_row(row.function, *cells)
     return t
 
 
@@ -90,7 +88,7 @@ def collect(
 
 def bench(source: str, *, floating: bool = True, functions: list[str] | None = None, as_json: bool = False) -> int:
     """Run the bench for one robot and print it."""
-    console = Console(stderr=as_json)
+    console = Console(stderr=True) if as_json else stdout_console()
     report = benchmark.Report(versions=benchmark.versions())
     path = source
     if source in bundled_robots():
@@ -99,7 +97,7 @@ def bench(source: str, *, floating: bool = True, functions: list[str] | None = N
     if as_json:
         print(report.json())
         return 0
-    console.print(table(rows, f"{source}: {report.versions['cpu']}"))
+    console.print(table(rows, f"{os.path.basename(source)}: {report.versions['cpu']}"))
     console.print(start_table(report.starts))
     if all(row.peer is None for row in rows):
         console.print("Pinocchio is not installed or cannot read this robot: pip install pin")

@@ -77,7 +77,8 @@ def show(summary: Summary, written: list[Path], console: Console) -> None:
     """Print the summary."""
     s = summary
     feet = Text("on its feet", style=GOOD) if s.lands_on_its_feet else Text("not on its feet", style=BAD)
-    console.print(Text.assemble(("The cat lands ", STRONG), feet))
+    but = "" if s.within_limits else ", but no cat can do that"
+    console.print(Text.assemble(("The cat lands ", STRONG), feet, (but, BAD)))
     limits = Text("kept: angles, speeds, torques", style=GOOD)
     if not s.within_limits:
         limits = Text(f"exceeded: this gait needs {s.least_height:.2f} m", style=BAD)

@@ -22,7 +22,9 @@ from fallingcat.errors import FallingCatError
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
-BROKEN_PIPE = 1
+BROKEN_PIPE = 141
+"""What a shell reports of a program whose reader has left."""
+INTERNAL_ERROR = 70
 
 
 class Command(NamedTuple):
@@ -51,8 +53,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader has left. What is still buffered must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
-    except SystemExit as end:  # argparse, and rich when the reader has left
+    except SystemExit as end:  # argparse ends with 0 or 2, rich with 1 when the reader has left
+        if end.code == 1:
+            return BROKEN_PIPE
         return end.code if isinstance(end.code, int) else USAGE_ERROR if end.code else 0
+    except Exception as error:  # a mistake of ours: say so, in one line unless asked for more
+        if os.environ.get("FALLINGCAT_DEBUG"):
+            raise
+        print(f"fallingcat: internal error: {type(error).__name__}: {error}", file=sys.stderr)
+        print("this should not happen; FALLINGCAT_DEBUG=1 shows where it did", file=sys.stderr)
+        return INTERNAL_ERROR
 
 
 def _run(words: Sequence[str]) -> int:

@@ -47,6 +47,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.paper is None:
         _list(arguments.json)
         return 0
+    if arguments.paper.isdecimal():
+        arguments.paper = arguments.paper.zfill(3)
     if arguments.paper != ALL and arguments.paper not in PAPERS:
         raise InputError(f"no paper {arguments.paper!r}", expected=", ".join([*PAPERS, ALL]))
     several, quick = arguments.paper == ALL, not arguments.full

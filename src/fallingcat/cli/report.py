@@ -64,6 +64,10 @@ def _target(name: str | None) -> Path | None:
     if name is None:
         return None
     path = Path(name)
+    if name == "-":
+        raise InputError(
+            "--html cannot be written", expected="a file", got="'-'", hint="the page is a file; --json goes to the terminal"
+        )
     if path.is_dir() or not path.parent.is_dir():
         what = "it is a folder" if path.is_dir() else f"there is no folder {str(path.parent)!r}"
         raise InputError("--html cannot be written", expected="a file in a folder that exists", got=f"{name!r}: {what}")

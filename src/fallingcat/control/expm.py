@@ -26,9 +26,10 @@ def expm(A: Array) -> Array:
     finite = np.isfinite(norms)
     halvings = np.ceil(np.log2(np.maximum(np.where(finite, norms, 0.0) / THETA, 1.0))).astype(int)
     E = _pade(np.where(finite[:, None, None], A, 0.0) * np.exp2(-halvings)[:, None, None])
-    for k in range(int(halvings.max(initial=0))):
-        more = halvings > k
-        E[more] = E[more] @ E[more]
+    with np.errstate(over="ignore", invalid="ignore"):  # what grows beyond all numbers is infinite, or none
+        for k in range(int(halvings.max(initial=0))):
+            more = halvings > k
+            E[more] = E[more] @ E[more]
     E[~finite] = np.nan
     return E.reshape(shape)
 

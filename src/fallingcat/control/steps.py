@@ -222,7 +222,7 @@ SCHEMES = {"euler": _euler, "rk4": _rk4}
 
 
 def _scheme(method: str, known: Mapping[str, Any]) -> Any:
-    if method not in known:
+    if not isinstance(method, str) or method not in known:
         raise InputError("unknown method", expected=" or ".join(map(repr, known)), got=repr(method))
     return known[method]
 

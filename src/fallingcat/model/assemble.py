@@ -202,11 +202,12 @@ def _refuse_weightless_base(name: str, bodies: Sequence[Body], root: str, floati
     if not floating or bodies[0].inertia.mass > 0.0:
         return
     if len(bodies) == 1:
-        raise ModelError(f"robot {name!r} has no mass: a floating base needs some; load it with floating=False")
+        raise ModelError(f"robot {name!r} has no mass: a floating base needs some; load it with floating=False (--fixed)")
     if sum(body.parent == 0 for body in bodies) < 2:
         raise ModelError(
             f"the floating base {root!r} of robot {name!r} has no mass, so its mass matrix is singular; "
-            f"choose another base, for instance base={bodies[1].name!r}, or load it with floating=False"
+            f"choose another base, for instance base={bodies[1].name!r} (--base {bodies[1].name}), "
+            "or load it with floating=False (--fixed)"
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,7 +29,9 @@ class Check:
     bound: float
     kind: str
     passed: bool | None
-    """None when it does not apply to this robot."""
+    """None when it says nothing about this robot."""
+    why: str = "does not apply here"
+    """It says nothing."""
 
 
 def check_dynamics(robot: Robot, state: State, step: Step) -> tuple[Check, ...]:
@@ -47,7 +49,18 @@ def check_dynamics(robot: Robot, state: State, step: Step) -> tuple[Check, ...]:
         for identity in applicable:
             step(identity.name)
             values[identity.name].append(measured(identity, motion))
-    return tuple(judge(i, values[i.name], max(i.bound, lost) if i.solves else i.bound) for i in IDENTITIES)
+    return tuple(_judged(i, values[i.name], lost) for i in IDENTITIES)
+
+
+NOTHING_LEFT = 1e-3
+"""Where solving with M loses more than this, an identity that solves says nothing."""
+
+
+def _judged(identity: Identity, values: list[float], lost: float) -> Check:
+    check = judge(identity, values, max(identity.bound, lost) if identity.solves else identity.bound)
+    if identity.solves and lost > NOTHING_LEFT and check.passed is not None:
+        return replace(check, passed=None, why="M is singular")
+    return check
 
 
 def measured(identity: Identity, motion: Motion) -> float:

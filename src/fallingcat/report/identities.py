@@ -118,7 +118,9 @@ def _gravity_by_center_of_mass(m: Motion) -> float:
 def _weight(m: Motion) -> float:
     H, _ = m.robot.split(m.q)
     lift = -m.robot.mass * m.robot.gravity
-    arm = m.robot.center_of_mass(m.q) - H[:3, 3]
+    near = m.q.copy()
+    near[:3] = 0.0  # the arm does not depend on where the base is, its digits do
+    arm = m.robot.center_of_mass(near)
     return off(m.robot.gravity_torque(m.q)[:6], np.concatenate([H[:3, :3].T @ lift, H[:3, :3].T @ np.cross(arm, lift)]))
 
 

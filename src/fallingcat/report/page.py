@@ -137,7 +137,7 @@ def _checks(report: Report) -> str:
             "" if check.passed is None else "no number" if check.value is None else f"{check.value:.1e}" if check.value else "0"
         )
         bound = f"{'&gt;' if check.kind == 'positive' else '≤'} {check.bound:.0e}"
-        said = bound if check.passed is not None else '<span class="soft">does not apply here</span>'
+        said = bound if check.passed is not None else f'<span class="soft">{text(check.why)}</span>'
         lines.append((marks[check.passed], text(check.name), f'<span class="mono">{text(check.formula)}</span>', value, said))
     return table(["", "identity", "formula", "measured", "bound"], lines, right=(3,), name="checks")
 

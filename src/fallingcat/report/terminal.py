@@ -223,7 +223,7 @@ def _verdict(checks: tuple[Check, ...]) -> Text:
 
 def _value_and_bound(check: Check) -> tuple[Text, Text]:
     if check.passed is None:
-        return Text("not here", style=QUIET), Text()
+        return Text("not here" if check.value is None else check.why, style=QUIET), Text()
     value = "no number" if check.value is None else f"{check.value:.1e}" if check.value else "0"
     sign = ">" if check.kind == "positive" else "≤"
     return Text(value, style="" if check.passed else BAD), Text(f"{sign} {check.bound:.0e}", style=QUIET)
