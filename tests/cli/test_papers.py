@@ -17,6 +17,7 @@ from fallingcat.papers import PAPERS, Check, figures, paper
 from fallingcat.papers.paper002_numbers import SUBJECTS
 
 
+@pytest.mark.sweep
 def test_002(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One quick run: every check holds, every time of Table I is there, and the figures are drawn."""
     out = tmp_path / "new" / "folder"

@@ -14,6 +14,7 @@ from fallingcat.papers import paper001_numbers as N
 from trees import relative_error
 
 
+@pytest.mark.sweep
 def test_001(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every check holds, the paper's numbers stand beside ours, and the figures are drawn."""
     out = tmp_path / "new" / "folder"
