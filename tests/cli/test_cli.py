@@ -415,8 +415,12 @@ def test_interrupt_by_signal(tmp_path: Path) -> None:
     # A shell that runs the tests in the background makes its children deaf to this signal.
     with command("report", str(fifo), preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:
         writer = open_when_read(fifo)
+        time.sleep(0.5)  # until it is in the read, where the signal cannot be missed
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        try:
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     os.close(writer)
     assert (process.returncode, err) == (130, "fallingcat: interrupted\n")
 

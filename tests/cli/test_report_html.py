@@ -290,7 +290,10 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
         assert process.stdout.readline() == "writing\n"
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        try:
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert (process.returncode, err) == (130, "fallingcat: interrupted\n")
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert target.read_text() == "old"
