@@ -30,6 +30,7 @@ from fallingcat.robot_base import AnyBase
 from fallingcat.robot_control import Control
 from fallingcat.robot_coriolis import Coriolis
 from fallingcat.robot_derivatives import Derivatives
+from fallingcat.robot_part import in_representation
 from fallingcat.robot_reduced import Reduced
 from fallingcat.task import Task
 
@@ -297,7 +298,7 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control):
         wrenches: frame name -> (..., 6), acting on the robot, body-fixed in that frame.
         representation: of the base twist in nu, its rate in dnu, and the base wrench (paper 004).
         """
-        return self._run("inverse_dynamics", (q, nu, dnu), out, wrenches, **_in(representation))
+        return self._run("inverse_dynamics", (q, nu, dnu), out, wrenches, **in_representation(representation))
 
     def forward_dynamics(
         self,
@@ -310,19 +311,19 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control):
         out: Array | None = None,
     ) -> Array:
         """dnu with M dnu + h = tau + sum J^T w, (..., nv), by articulated bodies. tau has nv entries, base wrench first."""
-        return self._run("forward_dynamics", (q, nu, tau), out, wrenches, **_in(representation))
+        return self._run("forward_dynamics", (q, nu, tau), out, wrenches, **in_representation(representation))
 
     def mass_matrix(self, q: ArrayLike, representation: Representation = "body", *, out: Array | None = None) -> Array:
         """M(q), (..., nv, nv), full and symmetric, by composite rigid bodies."""
-        return self._run("mass_matrix", (q,), out, **_in(representation))
+        return self._run("mass_matrix", (q,), out, **in_representation(representation))
 
     def bias(self, q: ArrayLike, nu: ArrayLike, representation: Representation = "body", *, out: Array | None = None) -> Array:
         """h(q, nu): Coriolis, centrifugal and gravity terms, (..., nv)."""
-        return self._run("bias", (q, nu), out, **_in(representation))
+        return self._run("bias", (q, nu), out, **in_representation(representation))
 
     def gravity_torque(self, q: ArrayLike, representation: Representation = "body", *, out: Array | None = None) -> Array:
         """g(q): what holds the robot still, (..., nv)."""
-        return self._run("gravity_torque", (q,), out, **_in(representation))
+        return self._run("gravity_torque", (q,), out, **in_representation(representation))
 
     def kinetic_energy(self, q: ArrayLike, nu: ArrayLike, *, out: Array | None = None) -> Any:
         """nu^T M nu / 2, (...)."""
@@ -381,11 +382,6 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control):
 
 NO_LIMIT = 1e3
 """Some files write a huge number for a joint that turns freely; an angle drawn up to it would have no digits left."""
-
-
-def _in(representation: Representation) -> dict[str, Any]:
-    """The option for a base twist that is not body-fixed."""
-    return {} if representation == "body" else {"representation": representation}
 
 
 def _range(limits: Limits) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,20 +12,13 @@ from fallingcat.algorithms.centroidal_derivatives import CentroidalMomentumDeriv
 from fallingcat.coordinates import BaseChange
 from fallingcat.errors import InputError
 from fallingcat.model.joints import Representation
-
-if TYPE_CHECKING:
-    from fallingcat.model.model import Model
+from fallingcat.robot_part import Part, in_representation
 
 Array = NDArray[np.float64]
 
 
-class AnyBase:
+class AnyBase(Part):
     """The part of `Robot` that is about bases and the centroid."""
-
-    model: Model
-
-    def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Any = None, **options: Any) -> Any:
-        raise NotImplementedError
 
     def base_change(
         self, q: ArrayLike, nu: ArrayLike, frame: Base, representation: Representation = "mixed", *, out: Any = None
@@ -60,13 +53,13 @@ class AnyBase:
     ) -> Array:
         """A_G with h = A_G nu, (..., 6, nv) (paper 004, eq. 32): linear momentum, then angular momentum about the centre of
         mass, both in the orientation of the world. representation: of the base twist in nu."""
-        return self._run("centroidal_momentum_matrix", (q,), out, **_in(representation))  # type: ignore[no-any-return]
+        return self._run("centroidal_momentum_matrix", (q,), out, **in_representation(representation))  # type: ignore[no-any-return]
 
     def centroidal_momentum_matrix_rate(
         self, q: ArrayLike, nu: ArrayLike, representation: Representation = "body", *, out: Array | None = None
     ) -> Array:
         """The rate of A_G along nu, (..., 6, nv)."""
-        return self._run("centroidal_momentum_matrix_rate", (q, nu), out, **_in(representation))  # type: ignore[no-any-return]
+        return self._run("centroidal_momentum_matrix_rate", (q, nu), out, **in_representation(representation))  # type: ignore[no-any-return]
 
     def centroidal_inertia(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """I_G, (..., 6, 6): mass and inertia of the frozen robot about its centre of mass, oriented like the world (31)."""
@@ -76,19 +69,19 @@ class AnyBase:
         self, q: ArrayLike, nu: ArrayLike, representation: Representation = "body", *, out: Array | None = None
     ) -> Array:
         """h = A_G nu, (..., 6)."""
-        return self._run("centroidal_momentum", (q, nu), out, **_in(representation))  # type: ignore[no-any-return]
+        return self._run("centroidal_momentum", (q, nu), out, **in_representation(representation))  # type: ignore[no-any-return]
 
     def centroidal_momentum_rate(
         self, q: ArrayLike, nu: ArrayLike, dnu: ArrayLike, representation: Representation = "body", *, out: Array | None = None
     ) -> Array:
         """dh/dt, (..., 6): all forces on the robot, gravity included, and their moment about the centre of mass."""
-        return self._run("centroidal_momentum_rate", (q, nu, dnu), out, **_in(representation))  # type: ignore[no-any-return]
+        return self._run("centroidal_momentum_rate", (q, nu, dnu), out, **in_representation(representation))  # type: ignore[no-any-return]
 
     def average_velocity(
         self, q: ArrayLike, nu: ArrayLike, representation: Representation = "body", *, out: Array | None = None
     ) -> Array:
         """I_G^-1 h, (..., 6): velocity of the centre of mass and average angular velocity (paper 004, eq. 33)."""
-        return self._run("average_velocity", (q, nu), out, **_in(representation))  # type: ignore[no-any-return]
+        return self._run("average_velocity", (q, nu), out, **in_representation(representation))  # type: ignore[no-any-return]
 
     def centroidal_momentum_derivatives(self, q: ArrayLike, nu: ArrayLike, *, out: Any = None) -> CentroidalMomentumDerivatives:
         """d h / d(q, nu): .dq .dnu, each (..., 6, nv); left-trivialized in q."""
@@ -105,10 +98,6 @@ def check_representation(representation: str) -> None:
     """Refuse what is no representation."""
     if representation not in ("body", "mixed", "inertial"):
         raise InputError("unknown representation", expected="'body', 'mixed' or 'inertial'", got=repr(representation))
-
-
-def _in(representation: Representation) -> dict[str, str]:
-    return {} if representation == "body" else {"representation": representation}
 
 
 def _pair(base: Any) -> Any:

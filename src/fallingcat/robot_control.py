@@ -16,6 +16,7 @@ from fallingcat.algorithms.configuration import IntegrateDerivatives
 from fallingcat.algorithms.linearization import Linearization, check_velocity
 from fallingcat.control import steps
 from fallingcat.control.steps import Discretization, Step
+from fallingcat.robot_part import Part
 
 if TYPE_CHECKING:
     from fallingcat.robot import Robot
@@ -24,11 +25,8 @@ Array = NDArray[np.float64]
 Wrenches = Mapping[str, ArrayLike]
 
 
-class Control:
+class Control(Part):
     """The part of `Robot` that is about control."""
-
-    def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Any = None, **options: Any) -> Any:
-        raise NotImplementedError
 
     @property
     def _robot(self) -> Robot:

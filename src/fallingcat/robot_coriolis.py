@@ -13,15 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from fallingcat.algorithms.coriolis import FACTORS, CoriolisTerms, Factorization
 from fallingcat.errors import InputError
 from fallingcat.model.joints import Representation
+from fallingcat.robot_part import Part
 
 Array = NDArray[np.float64]
 
 
-class Coriolis:
+class Coriolis(Part):
     """The part of `Robot` that is about Coriolis terms."""
-
-    def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Any = None, **options: Any) -> Any:
-        raise NotImplementedError
 
     def coriolis_matrix(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,21 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from fallingcat.algorithms.aba_derivatives import ForwardDynamicsDerivatives
 from fallingcat.algorithms.frame_derivatives import FrameAccelerationDerivatives, FrameVelocityDerivatives
 from fallingcat.algorithms.rnea_derivatives import InverseDynamicsDerivatives
-
-if TYPE_CHECKING:
-    from fallingcat.model.model import Model
+from fallingcat.robot_part import Part
 
 Array = NDArray[np.float64]
 Wrenches = Mapping[str, ArrayLike]
 
 
-class Derivatives:
+class Derivatives(Part):
     """The part of `Robot` that is about derivatives."""
-
-    model: Model
-
-    def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Any = None, **options: Any) -> Any:
-        raise NotImplementedError
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, nu: ArrayLike, dnu: ArrayLike, wrenches: Wrenches | None = None, *, out: Any = None

@@ -12,15 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms.reduced import ReducedAccelerations, ReducedDynamics, VelocitySplit
+from fallingcat.robot_part import Part
 
 Array = NDArray[np.float64]
 
 
-class Reduced:
+class Reduced(Part):
     """The part of `Robot` that is about momentum and shape."""
-
-    def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Any = None, **options: Any) -> Any:
-        raise NotImplementedError
 
     def locked_inertia(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Lambda_b, (..., 6, 6): the inertia of the robot with its joints locked (paper 003, eq. 17a)."""

@@ -29,7 +29,7 @@ def curvature(model: Model, q: Vector) -> list[Block]:
     """B[:, i, j], (6, n, n): the curvature applied to unit shape velocities i and j."""
     g, n = shape(model, q), model.n
     b = _moments(g)
-    units = [Force(ZERO, tuple(2.0 if k == m else 0.0 for m in range(3)), COMMON) for k in range(3)]  # type: ignore[arg-type]
+    units = [Force.of([2.0 if k == 3 + m else 0.0 for k in range(6)], COMMON) for m in range(3)]
     doubled = columns([g.inverse @ unit for unit in units])  # 2 Lambda_b^-1, its columns for moments
     flat = [[b[i][j][k] for i in range(n) for j in range(n)] for k in range(3)]
     B = scalar.matmul(doubled, flat) if n else [[] for _ in range(6)]
