@@ -106,61 +106,62 @@ def test_a_bad_quaternion_is_found_by_any_thread(ball: fc.Robot) -> None:
 
 
 def test_other_threads_run_during_a_batch(ball: fc.Robot) -> None:
-    """A batch that takes a while in a thread; this one, which needs the interpreter, goes on meanwhile."""
+    """A batch that takes a while in a thread; this one, which needs the interpreter, goes on meanwhile.
+
+    Were the interpreter held, no tick would ever fall inside. On a busy machine few may, so longer batches get their chance.
+    """
     q, nu, tau = states(ball, 4000)
     ball.forward_dynamics(q, nu[0], tau[0])
-    start = time.perf_counter()
-    ball.forward_dynamics(q, nu[0], tau[0])
-    repeat = max(1, int(0.15 / (time.perf_counter() - start)))
-    q = np.tile(q, (repeat, 1))
-    out = np.zeros((4000 * repeat, ball.nv))
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
+    try:
+        found = [ticks_during_a_batch(ball, np.tile(q, (repeat, 1)), nu[0], tau[0]) for repeat in (25, 100, 400)]
+    finally:
+        sys.setswitchinterval(before)
+    assert max(found) >= 5
+
+
+def ticks_during_a_batch(robot: fc.Robot, q: np.ndarray, nu: np.ndarray, tau: np.ndarray) -> int:
+    """How often this thread gets its turn while another is in the middle of a batch."""
+    out = np.zeros((len(q), robot.nv))
     times: list[float] = []
 
     def batch() -> None:
         times.append(time.perf_counter())
-        ball.forward_dynamics(q, nu[0], tau[0], out=out)
+        robot.forward_dynamics(q, nu, tau, out=out)
         times.append(time.perf_counter())
 
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-4)
-    try:
-        worker = threading.Thread(target=batch)
-        ticks = []
-        worker.start()
-        while worker.is_alive():
-            ticks.append(time.perf_counter())
-            time.sleep(0.001)
-        worker.join()
-    finally:
-        sys.setswitchinterval(before)
+    worker = threading.Thread(target=batch)
+    ticks = []
+    worker.start()
+    while worker.is_alive():
+        ticks.append(time.perf_counter())
+        time.sleep(0.001)
+    worker.join()
     begin, end = times
-    assert end - begin > 0.03
-    middle = [t for t in ticks if begin + 0.2 * (end - begin) < t < end - 0.2 * (end - begin)]
-    assert len(middle) >= 5
+    return sum(begin + 0.2 * (end - begin) < t < end - 0.2 * (end - begin) for t in ticks)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Many threads at once
 
 
-def hammer(calls: list[tuple[Callable[[], Any], bytes]], seconds: float, count: int = 8) -> int:
-    """Threads that make random calls and compare every result; the number of calls made."""
+def hammer(calls: list[tuple[Callable[[], Any], bytes]], seconds: float, least: int, count: int = 8) -> None:
+    """Threads that make random calls and compare every result: for a while, and each of them at least so many calls."""
     end = time.monotonic() + seconds
     start = threading.Barrier(count)
 
-    def work(seed: int) -> int:
+    def work(seed: int) -> None:
         choose = random.Random(seed)
-        made = 0
         start.wait()
-        while time.monotonic() < end:
+        made = 0
+        while made < least or time.monotonic() < end:
             call, expected = choose.choice(calls)
-            result = call()
-            assert np.asarray(result).tobytes() == expected
+            assert np.asarray(call()).tobytes() == expected
             made += 1
-        return made
 
     with ThreadPoolExecutor(count) as pool:
-        return sum(pool.map(work, range(count)))
+        list(pool.map(work, range(count)))
 
 
 def calls_of(robot: fc.Robot) -> list[tuple[Callable[[], Any], bytes]]:
@@ -181,7 +182,7 @@ def calls_of(robot: fc.Robot) -> list[tuple[Callable[[], Any], bytes]]:
 def test_eight_threads_at_once(ball: fc.Robot) -> None:
     """On a robot whose kernels do not exist yet: the first calls race to make them."""
     fc.set_threads(2)
-    assert hammer(calls_of(fc.load(ball.description)), seconds=2.0) > 100
+    hammer(calls_of(fc.load(ball.description)), seconds=2.0, least=20)
 
 
 def test_a_kernel_is_compiled_once(ball: fc.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,46 +355,54 @@ def test_one_minute_of_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     fc.set_threads(2)
     end = time.monotonic() + 60.0
     problems: list[str] = []
-    finished = []
-    broken = []
+    broken: list[str] = []
+    finished = threading.Event()
 
     def breaks() -> None:
         choose = random.Random(1)
-        while time.monotonic() < end:
+        while not finished.is_set():
             for path in list(folder.glob("*.o")):
                 try:
-                    data = bytearray(path.read_bytes())
-                    if choose.random() < 0.3:
-                        path.unlink()
-                    elif choose.random() < 0.5:
-                        with path.open("r+b") as file:
-                            file.truncate(choose.randrange(len(data) + 1))
-                    elif data:
-                        with path.open("r+b") as file:  # in place, while others read it
-                            file.seek(choose.randrange(len(data)))
-                            file.write(bytes([choose.randrange(256)]))
+                    damage(path, choose)
                     broken.append(path.name)
                 except FileNotFoundError:
                     pass
             time.sleep(0.02)
 
     def children() -> None:
-        while time.monotonic() < end - 5.0:
+        ended = 0
+        while ended < 3 or time.monotonic() < end:
             done = python(CHILD, FALLINGCAT_CACHE=str(folder))
             if done.returncode or done.stdout != expected:
                 problems.append(f"{done.returncode} {done.stderr[-2000:]}")
-            finished.append(1)
+            ended += 1
 
-    workers = [threading.Thread(target=breaks), threading.Thread(target=children), threading.Thread(target=children)]
-    for worker in workers:
-        worker.start()
-    made = 0
-    while time.monotonic() < end - 5.0:
-        robots = [fc.load(name) for name in ("spacearm", "tree9", "cat")]  # new kernels each time
-        made += hammer([call for robot in robots for call in calls_of(robot)], seconds=5.0)
-    for worker in workers:
-        worker.join()
+    with ThreadPoolExecutor(3) as pool:
+        pool.submit(breaks)
+        workers = [pool.submit(children) for _ in range(2)]
+        try:
+            rounds = 0
+            while rounds < 3 or time.monotonic() < end:
+                robots = [fc.load(name) for name in ("spacearm", "tree9", "cat")]  # new kernels each time
+                hammer([call for robot in robots for call in calls_of(robot)], seconds=5.0, least=10)
+                rounds += 1
+            for worker in workers:
+                worker.result()
+        finally:
+            finished.set()
     assert problems == []
-    assert made > 1000
-    assert len(finished) > 4
     assert len(broken) > 20
+
+
+def damage(path: Path, choose: random.Random) -> None:
+    """A file goes away, loses its end or has a byte changed in place, while others read it."""
+    data = path.read_bytes()
+    if choose.random() < 0.3:
+        path.unlink()
+    elif choose.random() < 0.5:
+        with path.open("r+b") as file:
+            file.truncate(choose.randrange(len(data) + 1))
+    elif data:
+        with path.open("r+b") as file:
+            file.seek(choose.randrange(len(data)))
+            file.write(bytes([choose.randrange(256)]))
