@@ -155,30 +155,6 @@ def _refuse_quaternion(name: str, spec: Input, at: int, length: float) -> None:
     )  # fmt: skip
 
 
-def plain_rows(task: Task, values: Sequence[Any], out: Any) -> tuple[Sequence[Array], Sequence[Array], int] | None:
-    """(inputs, outputs, rows) as they are, when everything is a contiguous batch of states into an `out`; else None.
-
-    A shortcut through `prepare` and `check_out` for calls in a loop, where every microsecond counts. Whether outputs share
-    memory with each other or with inputs is left to the compiled code, which refuses them.
-    """
-    outs = out if type(out) is tuple else (out,)
-    if out is None or len(values) != len(task.inputs) or len(outs) != len(task.outputs) or not values:
-        return None
-    count = len(values[0]) if type(values[0]) is np.ndarray and values[0].ndim == 2 else 0
-    if count == 0:
-        return None
-    for spec, a in zip(task.inputs, values, strict=True):
-        if type(a) is not np.ndarray or a.dtype is not FLOAT64 or a.shape != (count, spec.size):
-            return None
-        flags = a.flags
-        if not (flags.c_contiguous and flags.aligned):
-            return None
-    for result, a in zip(task.outputs, outs, strict=True):
-        if type(a) is not np.ndarray or a.dtype is not FLOAT64 or a.shape != (count, *result.shape) or not a.flags.carray:
-            return None
-    return values, outs, count
-
-
 def check_out(task: Task, shape: tuple[int, ...], out: Any) -> tuple[Array, ...]:
     """The arrays to write results into, checked; new ones when none were given."""
     full = [(*shape, *o.shape) for o in task.outputs]

@@ -17,7 +17,7 @@ import numpy as np
 
 # Offsets in PyArrayObject_fields, stable since NumPy 1.7.
 TYPE, DATA, NDIM, DIMENSIONS, STRIDES, DESCR, FLAGS = 8, 16, 24, 32, 40, 56, 64
-ALIGNED = 0x0100
+C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400
 _NEW_FROM_DESCR = 94
 _PYARRAY_TYPE = 2
 

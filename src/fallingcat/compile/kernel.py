@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fallingcat.arguments import QUATERNION_TOLERANCE, Batch, check_out, check_quaternions, plain_rows, prepare
+from fallingcat.arguments import QUATERNION_TOLERANCE, Batch, check_out, check_quaternions, prepare
 from fallingcat.compile import cache, cpython, native
 from fallingcat.compile.batch import batch_text, layout
 from fallingcat.compile.call import call_text
@@ -106,8 +106,7 @@ class Kernel:
     def __call__(self, *values: Any, out: Any = None) -> Any:
         """Any number of states: broadcasting, other dtypes and strides, `out=`."""
         task = self.task
-        rows = plain_rows(task, values, out)
-        if rows is not None and self._rows(*rows):
+        if out is not None and self._plain_batch(values, out):
             return task.results(*out) if task.results is not None else out
         batch = prepare(task, values, check=False)
         if not batch.shape and out is None and cpython.fast_calls_possible():
@@ -123,6 +122,11 @@ class Kernel:
         if task.results is not None:
             return task.results(*results)
         return results[0] if out is not None or results[0].ndim else float(results[0])
+
+    def _plain_batch(self, values: tuple[Any, ...], out: Any) -> bool:
+        """Everything in one native call, if the arguments are contiguous batches and one thread is to do it."""
+        many = self._native_batch().many if threads() == 1 else None
+        return many is not None and many(*values, *(out if isinstance(out, tuple) else (out,))) == 0
 
     def _run(self, batch: Batch, outs: list[Array]) -> bool:
         """Compute all rows of a batch into contiguous 2-d arrays; False if a quaternion is far from unit length."""
@@ -159,10 +163,10 @@ class Kernel:
         program = self.program
         lanes = native.host_lanes()
         plan = schedule(program, keep_results=True)
-        facts = {"workspace": layout(program, plan, lanes).total, "operations": program.operations}
+        workspace = layout(program, plan, lanes).total
         text = batch_text(program, plan, lanes)
-        text += check_text(QUATERNION_TOLERANCE) + rows_text(self.task.inputs, self.task.outputs)
-        return facts, text
+        text += check_text(QUATERNION_TOLERANCE) + rows_text(self.task.inputs, self.task.outputs, workspace)
+        return {"workspace": workspace, "operations": program.operations}, text
 
     # -----------------------------------------------------------------------------------------------------------------
 
