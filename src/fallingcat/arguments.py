@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat.errors import InputError
+from fallingcat.memory import RESULTS
 from fallingcat.task import Input, Task
 
 Array = NDArray[np.float64]
@@ -159,7 +160,7 @@ def check_out(task: Task, shape: tuple[int, ...], out: Any) -> tuple[Array, ...]
     """The arrays to write results into, checked; new ones when none were given."""
     full = [(*shape, *o.shape) for o in task.outputs]
     if out is None:
-        return tuple(np.empty(s) for s in full)
+        return tuple(RESULTS.empty(s) for s in full)
     outs = (out,) if len(task.outputs) == 1 and not isinstance(out, tuple) else out
     if not isinstance(outs, tuple) or len(outs) != len(full):
         names = ", ".join(o.name for o in task.outputs)

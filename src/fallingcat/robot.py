@@ -7,7 +7,7 @@ takes `out=`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -92,6 +92,7 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control):
         }  # fmt: skip
         self.model: Model = assemble(description, base=base, **self._options)
         self._kernels: dict[Any, Kernel] = {}
+        self._calls: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
     # -----------------------------------------------------------------------------------------------------------------
     # What it is
@@ -362,22 +363,40 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control):
         return Kernel(made, owner=self, slow=getattr(type(self), made.name).__get__(self))
 
     def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Array:
-        """Run a compiled function; from the second plain call on, its fast form stands in the instance itself."""
-        if wrenches is not None and not isinstance(wrenches, Mapping):
+        """Run a compiled function; from the second call on, the quickest way into it is at hand.
+
+        Without options it also stands in the instance itself, in place of the method.
+        """
+        if wrenches is not None:
+            return self._run_with_wrenches(name, values, out, wrenches, options)
+        key = (name, *options.items())
+        try:
+            call = self._calls.get(key)
+        except TypeError:  # an option that cannot be looked up; it is refused below
+            call = None
+        if call is None:
+            call = self.kernel(name, **options)
+        result: Array = call(*values) if out is None else call(*values, out=out)
+        if type(call) is Kernel:
+            self._remember(key, call)
+        return result
+
+    def _run_with_wrenches(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches, options: Any) -> Array:
+        if not isinstance(wrenches, Mapping):
             raise InputError(
                 f"{name}: wrenches is not a mapping", expected="frame name -> (..., 6)", got=type(wrenches).__name__,
                 hint='as in wrenches={"left_foot": w}',
             )  # fmt: skip
-        if wrenches:
-            values = (*values, *wrenches.values())
-        kernel = self.kernel(name, wrenches or (), **options)
-        if options or wrenches:
-            shaped: Array = kernel.entry(*values) if out is None else kernel(*values, out=out)
-            return shaped
-        result: Array = kernel(*values, out=out)
-        if kernel.entry_made and getattr(type(self), name) is getattr(Robot, name):
-            self.__dict__[name] = kernel.entry
+        if not wrenches:
+            return self._run(name, values, out, **options)
+        kernel = self.kernel(name, wrenches, **options)
+        result: Array = kernel.direct(*values, *wrenches.values(), **({} if out is None else {"out": out}))
         return result
+
+    def _remember(self, key: tuple[Any, ...], kernel: Kernel) -> None:
+        self._calls[key] = kernel.direct
+        if kernel.entry_made and len(key) == 1 and getattr(type(self), key[0]) is getattr(Robot, key[0]):
+            self.__dict__[key[0]] = kernel.entry
 
 
 NO_LIMIT = 1e3

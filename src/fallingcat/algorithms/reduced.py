@@ -192,10 +192,12 @@ def reduced_dynamics(model: Model, q: Vector, nu: Vector) -> ReducedDynamics:
     P = (forces.Bc[0] + CoriolisFactor.of(Ar, g.Ic[0])).inertia_rate().matrix()  # without the motion of the base
     c = {i: [SkewFactor.of(mu, g.Ic[i]) @ s for s in g.frame.S[i].columns] for i, _ in model.base_to_tip()}
     c_joints = gather_joints(model, c)
-    S = columns([x - 0.5 * mu.cross(f) for x, f in zip(c_joints, g.f, strict=True)])
+    half = mu * 0.5
+    S = columns([x - half.cross(f) for x, f in zip(c_joints, g.f, strict=True)])
     Gamma = _shape_coriolis(g, C, forces)
     C_b = SkewFactor.of(mu, g.Ic[0])
-    B_2 = _curvature_force(g, c, [x - 0.5 * (C_b @ a) for x, a in zip(c_joints, g.A, strict=True)])
+    C_half = SkewFactor.of(half, g.Ic[0])
+    B_2 = _curvature_force(g, c, [x - C_half @ a for x, a in zip(c_joints, g.A, strict=True)])
     coupling = columns([a.cross(p) for a in g.A])  # -adt(p) A
     corner = [[x - y for x, y in zip(a, b, strict=True)] for a, b in zip(coupling, S, strict=True)]
     return ReducedDynamics(

@@ -1,11 +1,12 @@
 """A Python call without C code: the METH_FASTCALL entry of a kernel, as LLVM text.
 
     PyObject *fc_call(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+    PyObject *fc_direct(...)
 
 If every argument is a contiguous float64 array of the right length (and every quaternion has about unit length),
-the results are allocated and the kernel is called. Anything else goes to the Python path, which converts,
-broadcasts, checks, and raises errors that help.
-`fc_bind` is called once per process with the objects the entry needs.
+the results are allocated and the kernel is called. Anything else goes to a Python path, which converts,
+broadcasts, checks, and raises errors that help: for `fc_call` the method of a robot, for `fc_direct` the kernel itself.
+`fc_bind` is called once per process with the objects the entries need.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from fallingcat.compile import cpython
 from fallingcat.compile.lanes import hexadecimal
 from fallingcat.task import Input, Output
 
-BOUND = ("array_type", "float64", "slow", "tuple_type")
-"""What `fc_bind` stores: addresses of numpy.ndarray, its float64 descriptor, the Python path, the result's type."""
+BOUND = ("array_type", "float64", "slow", "kernel", "tuple_type")
+"""What `fc_bind` stores: addresses of numpy.ndarray, its float64 descriptor, the Python paths, the result's type."""
 
 STACK_LIMIT = 4096
 """Doubles of workspace that may live on the stack."""
@@ -31,12 +32,20 @@ def call_text(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace:
     _compute(lines, inputs, outputs, workspace, several)
     lines += [
         "slow:",
-        "  %callable = load ptr, ptr @fc_slow, align 8",
+        "  %callable = load ptr, ptr %path, align 8",
         "  %answer = call ptr @fc_PyObject_Vectorcall(ptr %callable, ptr %args, i64 %nargs, ptr %kwnames)",
         "  ret ptr %answer",
     ]
     body = "\n".join(lines)
-    return f"{_GLOBALS}{_bind()}\ndefine ptr @fc_call(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) #1 {{\n{body}\n}}"
+    checked = f"define internal ptr @fc_checked(ptr %args, i64 %nargs, ptr %kwnames, ptr %path) #1 {{\n{body}\n}}"
+    return "\n".join([_GLOBALS + _bind(), checked, _entry("fc_call", "@fc_slow"), _entry("fc_direct", "@fc_kernel")])
+
+
+def _entry(name: str, path: str) -> str:
+    return f"""define ptr @{name}(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) #1 {{
+  %answer = tail call ptr @fc_checked(ptr %args, i64 %nargs, ptr %kwnames, ptr {path})
+  ret ptr %answer
+}}"""
 
 
 _GLOBALS = (

@@ -24,6 +24,7 @@ from fallingcat.compile.rows import NativeBatch, check_text, rows_text
 from fallingcat.compile.schedule import schedule
 from fallingcat.compile.single import single_text
 from fallingcat.compile.threads import pool, threads
+from fallingcat.memory import RESULTS
 from fallingcat.task import Task
 from fallingcat.trace.program import Program, trace
 
@@ -49,6 +50,7 @@ class Kernel:
         self._slow = self if slow is None else slow
         self._program: Program | None = None
         self._entry: Any = None
+        self._direct: Any = None
         self._batch: NativeBatch | None = None
         self._keep: tuple[Any, ...] = ()
 
@@ -79,6 +81,11 @@ class Kernel:
         return self._entry
 
     @property
+    def direct(self) -> Any:
+        """The fastest way in that takes positional arguments and `out=`: the kernel itself until it has code for one state."""
+        return self if self._direct is None else self._direct
+
+    @property
     def entry_made(self) -> bool:
         """Has the code for one state been made?"""
         return self._entry is not None
@@ -86,10 +93,11 @@ class Kernel:
     def _make_entry(self) -> Any:
         code, _ = self._code("single", self._single_module, cpython.symbols())
         kind = self.task.results or tuple
-        bind = ctypes.PYFUNCTYPE(None, *[ctypes.py_object] * 4)(code.address("fc_bind"))
-        bind(np.ndarray, np.dtype(np.float64), self._slow, kind)
+        bind = ctypes.PYFUNCTYPE(None, *[ctypes.py_object] * 5)(code.address("fc_bind"))
+        bind(np.ndarray, np.dtype(np.float64), self._slow, self, kind)
         doc = getattr(self._slow, "__doc__", None) or ""
-        self._keep = (code, kind)  # the function points into these
+        self._keep = (code, kind)  # the functions point into these
+        self._direct = cpython.builtin(self.task.name, code.address("fc_direct"), self, doc)
         return cpython.builtin(self.task.name, code.address("fc_call"), self._owner, doc)
 
     def _single_module(self) -> tuple[dict[str, Any], str]:
@@ -106,8 +114,9 @@ class Kernel:
     def __call__(self, *values: Any, out: Any = None) -> Any:
         """Any number of states: broadcasting, other dtypes and strides, `out=`."""
         task = self.task
-        if out is not None and self._plain_batch(values, out):
-            return task.results(*out) if task.results is not None else out
+        outs = self._plain_batch(values, out)
+        if outs is not None:
+            return task.results(*outs) if task.results is not None else outs[0]
         batch = prepare(task, values, check=False)
         if not batch.shape and out is None and cpython.fast_calls_possible():
             check_quaternions(task, batch.arrays)
@@ -123,10 +132,18 @@ class Kernel:
             return task.results(*results)
         return results[0] if out is not None or results[0].ndim else float(results[0])
 
-    def _plain_batch(self, values: tuple[Any, ...], out: Any) -> bool:
-        """Everything in one native call, if the arguments are contiguous batches and one thread is to do it."""
-        many = self._native_batch().many if threads() == 1 else None
-        return many is not None and many(*values, *(out if isinstance(out, tuple) else (out,))) == 0
+    def _plain_batch(self, values: tuple[Any, ...], out: Any) -> tuple[Array, ...] | None:
+        """The results by one native call; None if the arguments are not contiguous batches or several threads are to do it."""
+        if threads() != 1 or not values or type(values[0]) is not np.ndarray or values[0].ndim != 2:
+            return None
+        many = self._native_batch().many
+        if many is None:
+            return None
+        if out is None:
+            out = tuple([RESULTS.empty((len(values[0]), *o.shape)) for o in self.task.outputs])
+        elif not isinstance(out, tuple):
+            out = (out,)
+        return out if many(*values, *out) == 0 else None
 
     def _run(self, batch: Batch, outs: list[Array]) -> bool:
         """Compute all rows of a batch into contiguous 2-d arrays; False if a quaternion is far from unit length."""

@@ -1,0 +1,125 @@
+"""Results live in memory that is used again, and only once nobody can see them any more."""
+
+from __future__ import annotations
+
+import gc
+import random
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from fallingcat.memory import KEPT, LIMIT, RESULTS, SMALL, Memory
+
+
+def address(a: np.ndarray) -> int:
+    return int(a.__array_interface__["data"][0])
+
+
+@pytest.fixture
+def memory() -> Memory:
+    return Memory()
+
+
+BIG = (SMALL // 8, 3)
+
+
+def test_memory_nobody_holds_is_used_again(memory: Memory) -> None:
+    first = memory.empty(BIG)
+    where = address(first)
+    second = memory.empty(BIG)
+    assert address(second) != where
+    del first
+    assert address(memory.empty(BIG)) == where
+
+
+@pytest.mark.parametrize(
+    "hold",
+    [
+        lambda a: a,
+        lambda a: a[5],
+        lambda a: a.T[1:],
+        lambda a: a.reshape(-1)[3:4],
+        lambda a: np.broadcast_to(a[:1], (7, 3)),
+        lambda a: np.asarray(a).view(np.int64),
+        lambda a: memoryview(a),
+        lambda a: memoryview(a)[1:],
+        lambda a: iter(a),
+        lambda a: a.flat,
+        lambda a: a.ctypes,
+        lambda a: np.frombuffer(a),
+        lambda a: a.sum,
+    ],
+)
+def test_whatever_still_sees_it_keeps_it(memory: Memory, hold: Callable[[Any], Any]) -> None:
+    a = memory.empty(BIG)
+    where = address(a)
+    held = hold(a)
+    del a
+    taken = [memory.empty(BIG) for _ in range(5)]
+    assert where not in map(address, taken)
+    del held
+    gc.collect()
+    assert address(memory.empty(BIG)) == where
+
+
+def test_small_and_huge_arrays_are_not_kept(memory: Memory) -> None:
+    assert memory.empty((SMALL // 8 - 1,)).base is None
+    assert memory.empty((LIMIT // 8 + 1,)).base is None
+    assert memory.kept == 0
+    assert memory.empty((0, 5)).shape == (0, 5)
+
+
+def test_what_is_kept_is_bounded() -> None:
+    memory = Memory(limit=10 * SMALL)
+    held = [memory.empty((SMALL // 8 + k,)) for k in range(40)]
+    assert memory.kept <= 10 * SMALL
+    for k, a in enumerate(held):
+        a[...] = k
+    assert all((a == k).all() for k, a in enumerate(held))
+    held = [memory.empty(BIG) for _ in range(3)]
+    assert memory.kept <= 10 * SMALL
+    many = Memory()
+    held = [many.empty(BIG) for _ in range(3 * KEPT)]
+    assert many.kept == KEPT * held[0].nbytes
+    assert len({address(a) for a in held}) == 3 * KEPT
+
+
+def test_threads_never_share_it(memory: Memory) -> None:
+    start = threading.Barrier(8)
+
+    def work(mark: int) -> None:
+        choose = random.Random(mark)
+        held: list[tuple[np.ndarray, int]] = []
+        start.wait()
+        for k in range(2000):
+            a = memory.empty(BIG)
+            a[::100] = 1000 * mark + k % 1000
+            held.append((a, 1000 * mark + k % 1000))
+            if choose.random() < 0.7:
+                b, expected = held.pop(choose.randrange(len(held)))
+                assert (b[::100] == expected).all()
+            if len(held) > 3:
+                del held[0]
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+
+
+def test_a_loop_over_batches_computes_in_place(ball: fc.Robot) -> None:
+    rng = np.random.default_rng(1)
+    q = np.array([ball.random_configuration(rng) for _ in range(1000)])
+    before = ball.mass_matrix(q)
+    where, copy = address(before), before.copy()
+    again = ball.mass_matrix(q[::-1])
+    assert address(again) != where
+    np.testing.assert_array_equal(before, copy)
+    np.testing.assert_array_equal(again[::-1], copy)
+    del before, again
+    seen = {address(ball.mass_matrix(q)) for _ in range(20)}
+    assert len(seen) == 1
+    assert RESULTS.kept <= LIMIT
