@@ -7,7 +7,7 @@ takes `out=`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,27 +15,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat import poses
 from fallingcat.algorithms import configuration
-from fallingcat.compile import Kernel
-from fallingcat.errors import FrameError, InputError, ModelError
-from fallingcat.functions import FUNCTIONS, task
+from fallingcat.errors import InputError, ModelError
 from fallingcat.model.assemble import LockValue, assemble
 from fallingcat.model.description import Description, Limits
 from fallingcat.model.doctor import examine
 from fallingcat.model.joints import Representation
-from fallingcat.model.model import Model
 from fallingcat.model.sources import Source, read
-from fallingcat.model.suggest import closest
 from fallingcat.model.tree_text import tree_text
 from fallingcat.robot_base import AnyBase
 from fallingcat.robot_control import Control
 from fallingcat.robot_coriolis import Coriolis
 from fallingcat.robot_derivatives import Derivatives
-from fallingcat.robot_part import in_representation
+from fallingcat.robot_part import Wrenches, in_representation
 from fallingcat.robot_reduced import Reduced
-from fallingcat.task import Task
 
 Array = NDArray[np.float64]
-Wrenches = Mapping[str, ArrayLike]
 
 
 def load(
@@ -90,9 +84,7 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control):
         self._options: dict[str, Any] = {
             "floating": bool(floating), "gravity": gravity, "joints": joints, "lock": lock, "joint_dynamics": joint_dynamics,
         }  # fmt: skip
-        self.model: Model = assemble(description, base=base, **self._options)
-        self._kernels: dict[Any, Kernel] = {}
-        self._calls: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        super().__init__(assemble(description, base=base, **self._options))
 
     # -----------------------------------------------------------------------------------------------------------------
     # What it is
@@ -338,66 +330,6 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control):
         """The base acceleration consistent with joint accelerations ddr and no base wrench, (..., 6) (paper 000, eq. 53)."""
         return self._run("base_acceleration", (q, nu, ddr), out)
 
-    # -----------------------------------------------------------------------------------------------------------------
-
-    def kernel(self, name: str, wrenches: Iterable[str] = (), **options: Any) -> Kernel:
-        """The compiled function behind a method, for its program, operation count and code.
-
-        >>> print(fc.load("cat").kernel("inverse_dynamics").program)
-        """
-        if name not in FUNCTIONS:
-            raise InputError(f"no function {name!r}", hint=closest(name, FUNCTIONS))
-        frames = tuple(wrenches)
-        check_options(options)
-        key = (name, frames, *options.items())
-        found = self._kernels.get(key)
-        if found is None:
-            made = task(self.model, name, frames, **options)
-            found = self._kernels.setdefault(key, self._make_kernel(made, plain=len(key) == 2 and not frames))
-        return found
-
-    def _make_kernel(self, made: Task, plain: bool) -> Kernel:
-        if not plain:
-            return Kernel(made)
-        # The method itself is the slow path of its compiled form.
-        return Kernel(made, owner=self, slow=getattr(type(self), made.name).__get__(self))
-
-    def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Array:
-        """Run a compiled function; from the second call on, the quickest way into it is at hand.
-
-        Without options it also stands in the instance itself, in place of the method.
-        """
-        if wrenches is not None:
-            return self._run_with_wrenches(name, values, out, wrenches, options)
-        key = (name, *options.items())
-        try:
-            call = self._calls.get(key)
-        except TypeError:  # an option that cannot be looked up; it is refused below
-            call = None
-        if call is None:
-            call = self.kernel(name, **options)
-        result: Array = call(*values) if out is None else call(*values, out=out)
-        if type(call) is Kernel:
-            self._remember(key, call)
-        return result
-
-    def _run_with_wrenches(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches, options: Any) -> Array:
-        if not isinstance(wrenches, Mapping):
-            raise InputError(
-                f"{name}: wrenches is not a mapping", expected="frame name -> (..., 6)", got=type(wrenches).__name__,
-                hint='as in wrenches={"left_foot": w}',
-            )  # fmt: skip
-        if not wrenches:
-            return self._run(name, values, out, **options)
-        kernel = self.kernel(name, wrenches, **options)
-        result: Array = kernel.direct(*values, *wrenches.values(), **({} if out is None else {"out": out}))
-        return result
-
-    def _remember(self, key: tuple[Any, ...], kernel: Kernel) -> None:
-        self._calls[key] = kernel.direct
-        if kernel.entry_made and len(key) == 1 and getattr(type(self), key[0]) is getattr(Robot, key[0]):
-            self.__dict__[key[0]] = kernel.entry
-
 
 NO_LIMIT = 1e3
 """Some files write a huge number for a joint that turns freely; an angle drawn up to it would have no digits left."""
@@ -410,16 +342,6 @@ def _range(limits: Limits) -> tuple[float, float]:
     if not np.isfinite(lower):
         lower = min(-np.pi, upper - 2 * np.pi) if np.isfinite(upper) else -np.pi
     return lower, upper if np.isfinite(upper) else max(np.pi, lower + 2 * np.pi)
-
-
-def check_options(options: Mapping[str, Any]) -> None:
-    """Refuse options that no function knows."""
-    frame = options.get("frame", "")
-    if not isinstance(frame, str):
-        raise FrameError(f"no frame {frame!r}: a frame is given by its name, not by a {type(frame).__name__}")
-    representation = options.get("representation", "body")
-    if representation not in ("body", "mixed", "inertial"):
-        raise InputError("unknown representation", expected="'body', 'mixed' or 'inertial'", got=repr(representation))
 
 
 def _rebuild(description: Description, base: str, options: dict[str, Any]) -> Robot:

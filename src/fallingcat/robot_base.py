@@ -31,7 +31,7 @@ class AnyBase(Part):
         """
         check_representation(representation)
         check_base(self.model, _pair(frame), representation)
-        result = self._run("base_change", (q, nu), out, base=_pair(frame), representation=representation)
+        result: tuple[Array, Array] = self._run("base_change", (q, nu), out, base=_pair(frame), representation=representation)
         return BaseChange(*result)
 
     def equations_of_motion(
@@ -46,52 +46,52 @@ class AnyBase(Part):
         check_representation(representation)
         if base is not None:
             check_base(self.model, _pair(base), representation)
-        return self._run("equations_of_motion", (q, nu), out, base=_pair(base), representation=representation)  # type: ignore[no-any-return]
+        return self._run("equations_of_motion", (q, nu), out, base=_pair(base), representation=representation)
 
     def centroidal_momentum_matrix(
         self, q: ArrayLike, representation: Representation = "body", *, out: Array | None = None
     ) -> Array:
         """A_G with h = A_G nu, (..., 6, nv) (paper 004, eq. 32): linear momentum, then angular momentum about the centre of
         mass, both in the orientation of the world. representation: of the base twist in nu."""
-        return self._run("centroidal_momentum_matrix", (q,), out, **in_representation(representation))  # type: ignore[no-any-return]
+        return self._run("centroidal_momentum_matrix", (q,), out, **in_representation(representation))
 
     def centroidal_momentum_matrix_rate(
         self, q: ArrayLike, nu: ArrayLike, representation: Representation = "body", *, out: Array | None = None
     ) -> Array:
         """The rate of A_G along nu, (..., 6, nv)."""
-        return self._run("centroidal_momentum_matrix_rate", (q, nu), out, **in_representation(representation))  # type: ignore[no-any-return]
+        return self._run("centroidal_momentum_matrix_rate", (q, nu), out, **in_representation(representation))
 
     def centroidal_inertia(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """I_G, (..., 6, 6): mass and inertia of the frozen robot about its centre of mass, oriented like the world (31)."""
-        return self._run("centroidal_inertia", (q,), out)  # type: ignore[no-any-return]
+        return self._run("centroidal_inertia", (q,), out)
 
     def centroidal_momentum(
         self, q: ArrayLike, nu: ArrayLike, representation: Representation = "body", *, out: Array | None = None
     ) -> Array:
         """h = A_G nu, (..., 6)."""
-        return self._run("centroidal_momentum", (q, nu), out, **in_representation(representation))  # type: ignore[no-any-return]
+        return self._run("centroidal_momentum", (q, nu), out, **in_representation(representation))
 
     def centroidal_momentum_rate(
         self, q: ArrayLike, nu: ArrayLike, dnu: ArrayLike, representation: Representation = "body", *, out: Array | None = None
     ) -> Array:
         """dh/dt, (..., 6): all forces on the robot, gravity included, and their moment about the centre of mass."""
-        return self._run("centroidal_momentum_rate", (q, nu, dnu), out, **in_representation(representation))  # type: ignore[no-any-return]
+        return self._run("centroidal_momentum_rate", (q, nu, dnu), out, **in_representation(representation))
 
     def average_velocity(
         self, q: ArrayLike, nu: ArrayLike, representation: Representation = "body", *, out: Array | None = None
     ) -> Array:
         """I_G^-1 h, (..., 6): velocity of the centre of mass and average angular velocity (paper 004, eq. 33)."""
-        return self._run("average_velocity", (q, nu), out, **in_representation(representation))  # type: ignore[no-any-return]
+        return self._run("average_velocity", (q, nu), out, **in_representation(representation))
 
     def centroidal_momentum_derivatives(self, q: ArrayLike, nu: ArrayLike, *, out: Any = None) -> CentroidalMomentumDerivatives:
         """d h / d(q, nu): .dq .dnu, each (..., 6, nv); left-trivialized in q."""
-        return self._run("centroidal_momentum_derivatives", (q, nu), out)  # type: ignore[no-any-return]
+        return self._run("centroidal_momentum_derivatives", (q, nu), out)
 
     def centroidal_momentum_rate_derivatives(
         self, q: ArrayLike, nu: ArrayLike, dnu: ArrayLike, *, out: Any = None
     ) -> CentroidalMomentumRateDerivatives:
         """d (dh/dt) / d(q, nu, dnu): .dq .dnu .ddnu, each (..., 6, nv); left-trivialized in q."""
-        return self._run("centroidal_momentum_rate_derivatives", (q, nu, dnu), out)  # type: ignore[no-any-return]
+        return self._run("centroidal_momentum_rate_derivatives", (q, nu, dnu), out)
 
 
 def check_representation(representation: str) -> None:

@@ -6,7 +6,6 @@ along its group, H to H exp(z_H), and adds to nu (eq. 17).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -16,13 +15,12 @@ from fallingcat.algorithms.configuration import IntegrateDerivatives
 from fallingcat.algorithms.linearization import Linearization, check_velocity
 from fallingcat.control import steps
 from fallingcat.control.steps import Discretization, Step
-from fallingcat.robot_part import Part
+from fallingcat.robot_part import Part, Wrenches
 
 if TYPE_CHECKING:
     from fallingcat.robot import Robot
 
 Array = NDArray[np.float64]
-Wrenches = Mapping[str, ArrayLike]
 
 
 class Control(Part):
@@ -52,7 +50,7 @@ class Control(Part):
         check_velocity(velocity)
         options = {} if velocity == "body" else {"velocity": velocity}
         values = (q, nu, steps.generalized(self._robot, tau))
-        return self._run("linearize", values, out, wrenches, **options)  # type: ignore[no-any-return]
+        return self._run("linearize", values, out, wrenches, **options)
 
     def discretize(
         self,
@@ -100,4 +98,4 @@ class Control(Part):
 
     def integrate_derivatives(self, dx: ArrayLike, *, out: Any = None) -> IntegrateDerivatives:
         """Derivatives of integrate(q, dx), left-trivialized, at any q: .dq = Ad(exp(-dx)) .ddx, each (..., nv, nv)."""
-        return self._run("integrate_derivatives", (dx,), out)  # type: ignore[no-any-return]
+        return self._run("integrate_derivatives", (dx,), out)

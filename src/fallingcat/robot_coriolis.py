@@ -35,7 +35,7 @@ class Coriolis(Part):
         factorization: of one body's velocity products, "christoffel" (eq. 12, C_ij = sum_k G_ijk nu_k with the Christoffel
         symbols) or "body" (eq. 11). representation: of the base twist in nu (paper 004).
         """
-        return self._run("coriolis_matrix", (q, nu), out, **_options(factorization, representation))  # type: ignore[no-any-return]
+        return self._run("coriolis_matrix", (q, nu), out, **_options(factorization, representation))
 
     def coriolis_terms(
         self,
@@ -47,21 +47,21 @@ class Coriolis(Part):
         out: Any = None,
     ) -> CoriolisTerms:
         """C, the mass matrix and its rate from the same pass: .C .M .M_rate, each (..., nv, nv) (paper 001, Alg. 1)."""
-        return self._run("coriolis_terms", (q, nu), out, **_options(factorization, representation))  # type: ignore[no-any-return]
+        return self._run("coriolis_terms", (q, nu), out, **_options(factorization, representation))
 
     def mass_matrix_rate(
         self, q: ArrayLike, nu: ArrayLike, representation: Representation = "body", *, out: Array | None = None
     ) -> Array:
         """dM/dt along nu, (..., nv, nv) = C + C^T, in O(N d) (paper 001, Alg. 1 line 20)."""
-        return self._run("mass_matrix_rate", (q, nu), out, **_options("christoffel", representation))  # type: ignore[no-any-return]
+        return self._run("mass_matrix_rate", (q, nu), out, **_options("christoffel", representation))
 
     def coriolis_product(self, q: ArrayLike, nu: ArrayLike, w: ArrayLike, *, out: Array | None = None) -> Array:
         """C(q, nu) w in O(n), (..., nv), without C (Niemeyer and Slotine; paper 001, Remark 1)."""
-        return self._run("coriolis_product", (q, nu, w), out)  # type: ignore[no-any-return]
+        return self._run("coriolis_product", (q, nu, w), out)
 
     def coriolis_transpose_product(self, q: ArrayLike, nu: ArrayLike, w: ArrayLike, *, out: Array | None = None) -> Array:
         """C(q, nu)^T w in O(n), (..., nv); with w = nu, what a momentum observer adds up: d(M nu)/dt = C^T nu - g + tau."""
-        return self._run("coriolis_transpose_product", (q, nu, w), out)  # type: ignore[no-any-return]
+        return self._run("coriolis_transpose_product", (q, nu, w), out)
 
     def christoffel_symbols(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """G with C_ij = sum_k G_ijk nu_k, (..., nv, nv, nv), in O(N d^2) (paper 001, Alg. 2).
@@ -69,14 +69,14 @@ class Coriolis(Part):
         For joints on R these are the Christoffel symbols of the first kind (eq. 4), symmetric in j and k. For a floating base
         or a ball joint they are the connection coefficients of the quasi-velocities: there C(v) w - C(w) v = M [v, w].
         """
-        return self._run("christoffel_symbols", (q,), out)  # type: ignore[no-any-return]
+        return self._run("christoffel_symbols", (q,), out)
 
     def mass_matrix_derivatives(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """dM_ij/dq_k along the tangent, (..., nv, nv, nv), in O(N d^2): G_ijk + G_jik."""
-        return self._run("mass_matrix_derivatives", (q,), out)  # type: ignore[no-any-return]
+        return self._run("mass_matrix_derivatives", (q,), out)
 
 
-def _options(factorization: str, representation: str) -> dict[str, str]:
+def _options(factorization: str, representation: str) -> dict[str, Any]:
     """What differs from the plain function."""
     if not isinstance(factorization, str) or factorization not in FACTORS:
         raise InputError("unknown factorization", expected="'christoffel' or 'body'", got=repr(factorization))
