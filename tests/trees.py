@@ -18,14 +18,19 @@ import fallingcat as fc
 from fallingcat import eager
 from fallingcat.algorithms import configuration
 from fallingcat.functions import task
+from fallingcat.model.description import Inertial
 from fallingcat.model.model import Model
 
 Array = NDArray[np.float64]
 
 ONE_AXIS = ("revolute", "continuous", "prismatic", "helical")
 """Joints with one coordinate: these can follow each other."""
+ON_R = (*ONE_AXIS, "cylindrical", "universal")
+"""Joints whose velocities are rates of coordinates."""
 ALL = (*ONE_AXIS, "cylindrical", "planar", "universal", "spherical", "floating")
 REPRESENTATIONS = ("body", "mixed", "inertial")
+GRAVITY = (1.0, -2.0, -9.0)
+"""Along no axis."""
 
 STEP = 1e-20
 """Of the complex step: its square vanishes against any number of double precision."""
@@ -133,6 +138,12 @@ def trees(max_joints: int = 7, min_joints: int = 1, **options: Any) -> st.Search
     return st.builds(random_tree, st.integers(0, 10_000), **numbers)
 
 
+# What a test draws besides a tree: whether its base floats, the seed of its state, and what its base twist is.
+floating = st.booleans()
+seeds = st.integers(0, 1000)
+representations = st.sampled_from(REPRESENTATIONS)
+
+
 def leader(description: fc.Description, joint: str) -> tuple[str, float, float]:
     """The joint at the end of a chain of mimics, with the multiplier and offset of the whole chain."""
     by_name = {j.name: j for j in description.joints}
@@ -171,6 +182,15 @@ def plain(robot: fc.Robot) -> Plain:
     return Plain(robot.description, base=robot.base, **robot._options)
 
 
+def load(source: fc.Builder | fc.Description, floating: bool, seed: int | None = None, **options: Any) -> Plain:
+    """Not compiled, and with a gravity that no axis is aligned with.
+
+    With a seed any link is the base, so that joints are seen from both sides; without one it is the root.
+    """
+    robot = plain(fc.load(source, floating=floating, **({"gravity": GRAVITY} | options)))
+    return robot if seed is None else robot.with_base(str(np.random.default_rng(seed).choice(robot.link_names)))
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # States
 
@@ -200,6 +220,35 @@ def relative_error(x: Any, y: Any) -> float:
     if x.size == 0:
         return 0.0
     return float(np.abs(x - y).max() / max(1.0, np.abs(y).max()))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Matrices by hand
+
+
+def hat(w: Array) -> Array:
+    """w^ with w^ x = w cross x."""
+    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
+
+
+def vee(W: Array) -> Array:
+    """The vector of an antisymmetric matrix."""
+    return np.array([W[2, 1], W[0, 2], W[1, 0]])
+
+
+def spatial_inertia(inertial: Inertial) -> Array:
+    """The 6 x 6 inertia of a link in the link's frame, (linear; angular), straight from its description."""
+    xx, xy, xz, yy, yz, zz = inertial.inertia
+    R, c, m = np.array(inertial.pose.rotation), np.array(inertial.pose.position), inertial.mass
+    I = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
+    C = hat(c)
+    return np.block([[m * np.eye(3), -m * C], [m * C, I - m * C @ C]])
+
+
+def condition(M: Array) -> float:
+    """Of M scaled to a unit diagonal: M mixes kilograms with kg m^2. Errors of what is multiplied by M^-1 grow with it."""
+    d = np.sqrt(np.diag(M))
+    return float(np.linalg.cond(M / np.outer(d, d)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

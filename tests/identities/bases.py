@@ -1,4 +1,4 @@
-"""Robots and bases for the tests of paper 004: random trees, three robots from the field, and every kind of base."""
+"""Robots and bases for the tests of papers 003 and 004: three robots from the field, and every kind of base."""
 
 from __future__ import annotations
 
@@ -12,12 +12,22 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from trees import REPRESENTATIONS, Array, Plain, body_velocity, plain, random_tree, relative_error, state
+from trees import (
+    GRAVITY,
+    REPRESENTATIONS,
+    Array,
+    Plain,
+    body_velocity,
+    condition,
+    load,
+    plain,
+    random_tree,
+    relative_error,
+    state,
+)
 
 TOLERANCE = 1e-11
 """Relative to the largest entry, or to one."""
-GRAVITY = (1.0, -2.0, -9.0)
-"""Along no axis."""
 
 FIELD = {
     "talos": "talos_data/robots/talos_reduced.urdf",
@@ -27,12 +37,6 @@ FIELD = {
 KINDS = ("link", "frame", "pair", "center of mass", "centroid")
 CASES = [(kind, r) for kind in KINDS for r in REPRESENTATIONS if kind != "centroid" or r == "mixed"]
 """The centroid has no orientation, hence only a mixed twist."""
-
-
-def tree(builder: fc.Builder, seed: int, floating: bool = True, **options: Any) -> Plain:
-    """A tree with any of its links as the base, so that joints are seen from both sides."""
-    robot = fc.load(builder, floating=floating, gravity=GRAVITY, **options)
-    return plain(robot.with_base(str(np.random.default_rng(seed).choice(robot.link_names))))
 
 
 @cache
@@ -59,7 +63,7 @@ def on_robots(check: Callable[[Plain, Array, Array, Array, np.random.Generator],
     """A check on two random trees and on the robots from the field: check(robot, q, nu, dnu, rng)."""
     rng = np.random.default_rng(seed)
     for k in range(2):
-        robot = tree(random_tree(100 * seed + k, 5), k)
+        robot = load(random_tree(100 * seed + k, 5), True, k)
         check(robot, *state(robot, rng), rng)
     for name in FIELD:
         robot = field_robot(name)
@@ -71,9 +75,8 @@ def close(x: Any, y: Any, tolerance: float = TOLERANCE) -> None:
 
 
 def bound(M: Array) -> float:
-    """For what was divided by M: errors grow with its condition, scaled to a unit diagonal."""
-    d = np.sqrt(np.diag(M))
-    return TOLERANCE * max(1.0, float(np.linalg.cond(M / np.outer(d, d))) / 1000.0)
+    """For what was divided by M; up to a condition of 1000 it is that of everything else."""
+    return TOLERANCE * max(1.0, condition(M) / 1000.0)
 
 
 def rerooted(robot: Plain, q: Array, link: str) -> tuple[Plain, Array]:
@@ -81,10 +84,6 @@ def rerooted(robot: Plain, q: Array, link: str) -> tuple[Plain, Array]:
     other = robot.with_base(link)
     _, s = robot.split(q)
     return other, other.configuration(robot.frame_pose(q, link), s)
-
-
-def hat(w: Array) -> Array:
-    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
 
 
 def matrix_of(f: Callable[[Array], Array], size: int) -> Array:

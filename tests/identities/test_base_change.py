@@ -12,7 +12,7 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from bases import CASES, FIELD, KINDS, base_of, bound, close, field_robot, hat, on_robots, rerooted, to_body, tree, twist_by_hand
+from bases import CASES, FIELD, KINDS, base_of, bound, close, field_robot, on_robots, rerooted, to_body, twist_by_hand
 from hypothesis import given, settings
 
 import fallingcat as fc
@@ -24,9 +24,13 @@ from trees import (
     Plain,
     body_velocity,
     derivative,
+    hat,
+    load,
     moved,
     plain,
     random_tree,
+    representations,
+    seeds,
     slope,
     state,
     stepped,
@@ -34,8 +38,6 @@ from trees import (
 )
 
 few = settings(max_examples=10)
-seeds = st.integers(0, 1000)
-representations = st.sampled_from(REPRESENTATIONS)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -76,7 +78,7 @@ def test_velocities_and_forces(kind: str, representation: Any) -> None:
 @given(trees(max_joints=5), seeds, representations)
 def test_jacobian_rates(builder: fc.Builder, seed: int, representation: Any) -> None:
     """Of the robot's own base and of another, by complex steps; J' T = J and its rate tie them together."""
-    robot, rng = tree(builder, seed), np.random.default_rng(seed)
+    robot, rng = load(builder, True, seed), np.random.default_rng(seed)
     q, nu, _ = state(robot, rng)
     base, frame = base_of("link", robot, rng), base_of("frame", robot, rng)
     change = robot.base_change(q, nu, base, representation)
@@ -93,7 +95,7 @@ def test_jacobian_rates(builder: fc.Builder, seed: int, representation: Any) -> 
 @given(trees(max_joints=5), seeds, representations)
 def test_the_way_back(builder: fc.Builder, seed: int, representation: Any) -> None:
     """T of the rerooted robot to the old base is T^-1, and its rate the rate of T^-1; a third base on the way changes nothing."""
-    robot, rng = tree(builder, seed), np.random.default_rng(seed)
+    robot, rng = load(builder, True, seed), np.random.default_rng(seed)
     q, nu, _ = state(robot, rng)
     link, third = (base_of("link", robot, rng) for _ in range(2))
     there = robot.base_change(q, nu, link, representation)
@@ -189,7 +191,7 @@ def check_rerooted(
 @settings(max_examples=20)
 @given(trees(max_joints=6), seeds, representations)
 def test_operator_and_rerooted_robot_agree(builder: fc.Builder, seed: int, representation: Any) -> None:
-    robot, rng = tree(builder, seed), np.random.default_rng(seed)
+    robot, rng = load(builder, True, seed), np.random.default_rng(seed)
     check_rerooted(robot, *state(robot, rng), base_of("link", robot, rng), representation, rng)
 
 
@@ -244,9 +246,9 @@ def energy_rate(robot: Plain, q: Array, nu: Array, dnu: Array, representation: A
 @given(trees(max_joints=5), seeds)
 def test_joint_dynamics_come_along(builder: fc.Builder, seed: int) -> None:
     """Armature and friction belong to the joints: the centroid and other bases have them unchanged."""
-    robot, rng = tree(builder, seed, joint_dynamics=True), np.random.default_rng(seed)
+    robot, rng = load(builder, True, seed, joint_dynamics=True), np.random.default_rng(seed)
     q, nu, _ = state(robot, rng)
-    bare = tree(builder, seed)
+    bare = load(builder, True, seed)
     for kind in KINDS:
         base = base_of(kind, robot, np.random.default_rng(seed))
         M, C, _ = robot.equations_of_motion(q, nu, base)
@@ -264,7 +266,7 @@ def test_joint_dynamics_come_along(builder: fc.Builder, seed: int) -> None:
 @given(trees(max_joints=6), seeds, st.sampled_from(["mixed", "inertial"]))
 def test_dynamics_in_a_representation(builder: fc.Builder, seed: int, representation: Any) -> None:
     """A change of velocities nu_body = A nu: M = A^T M A, tau = A^T tau(A dnu + A_rate nu); forward undoes inverse."""
-    robot, rng = tree(builder, seed, joint_dynamics=bool(seed % 2)), np.random.default_rng(seed)
+    robot, rng = load(builder, True, seed, joint_dynamics=bool(seed % 2)), np.random.default_rng(seed)
     q, nu, dnu = state(robot, rng)
     A = to_body(robot, q, representation)
     nu_body = A @ nu
@@ -296,7 +298,7 @@ def test_forward_undoes_inverse_in_the_field(name: str, representation: Any, rng
 
 
 def test_a_fixed_base_has_one_representation(rng: np.random.Generator) -> None:
-    robot = tree(random_tree(3, 4), 0, floating=False)
+    robot = load(random_tree(3, 4), False, 0)
     q, nu, dnu = state(robot, rng)
     for representation in REPRESENTATIONS:
         r: Any = representation
@@ -311,7 +313,7 @@ def test_a_fixed_base_has_one_representation(rng: np.random.Generator) -> None:
 
 def test_batches(rng: np.random.Generator) -> None:
     """Leading axes go through the change of base and all it does."""
-    robot = tree(random_tree(5, 4), 0)
+    robot = load(random_tree(5, 4), True, 0)
     states = [state(robot, rng) for _ in range(3)]
     Q, V, A = (np.array(x) for x in zip(*states, strict=True))
     link = robot.link_names[-1]
@@ -348,7 +350,7 @@ def test_compiled(rng: np.random.Generator) -> None:
 
 def test_the_own_base(rng: np.random.Generator) -> None:
     """None is the base the robot has: nothing changes."""
-    robot = tree(random_tree(5, 4), 0)
+    robot = load(random_tree(5, 4), True, 0)
     q, nu, _ = state(robot, rng)
     for representation in REPRESENTATIONS:
         T, T_rate = robot.base_change(q, nu, None, representation)  # type: ignore[arg-type]
@@ -357,7 +359,7 @@ def test_the_own_base(rng: np.random.Generator) -> None:
 
 
 def test_errors(rng: np.random.Generator) -> None:
-    robot = tree(random_tree(5, 4), 0)
+    robot = load(random_tree(5, 4), True, 0)
     q, nu, _ = state(robot, rng)
     link: Any = robot.link_names[1]
     for call in (robot.base_change, robot.equations_of_motion):
@@ -388,7 +390,7 @@ def test_errors(rng: np.random.Generator) -> None:
 
 
 def test_a_fixed_base_cannot_be_changed(rng: np.random.Generator) -> None:
-    robot = tree(random_tree(5, 4), 0, floating=False)
+    robot = load(random_tree(5, 4), False, 0)
     q, nu, _ = state(robot, rng)
     for base in (robot.link_names[1], "centroidal", ("center_of_mass", robot.link_names[1])):
         for call in (robot.base_change, robot.equations_of_motion):

@@ -8,24 +8,29 @@ from __future__ import annotations
 
 from typing import Any
 
-import hypothesis.strategies as st
 import numpy as np
 import pytest
-from bases import FIELD, GRAVITY, TOLERANCE, base_of, close, field_robot, hat, rerooted, to_body, tree
+from bases import FIELD, TOLERANCE, base_of, close, field_robot, rerooted, to_body
 from hypothesis import given, settings
 
 import fallingcat as fc
 from fallingcat.algorithms import centroidal
 from fallingcat.model.model import WORLD
 from trees import (
+    GRAVITY,
     REPRESENTATIONS,
     Array,
     Plain,
     body_velocity,
     derivative,
+    floating,
+    hat,
+    load,
     moved,
     plain,
     random_tree,
+    representations,
+    seeds,
     slope,
     state,
     stepped,
@@ -33,9 +38,6 @@ from trees import (
 )
 
 few = settings(max_examples=15)
-seeds = st.integers(0, 1000)
-floating = st.booleans()
-representations = st.sampled_from(REPRESENTATIONS)
 
 
 @pytest.fixture(params=FIELD)
@@ -90,7 +92,7 @@ def check_momentum(robot: Plain, q: Array, nu: Array, representation: Any) -> No
 @few
 @given(trees(), floating, seeds, representations)
 def test_momentum(builder: fc.Builder, floating: bool, seed: int, representation: Any) -> None:
-    robot = tree(builder, seed, floating)
+    robot = load(builder, floating, seed)
     q, nu, _ = state(robot, np.random.default_rng(seed))
     check_momentum(robot, q, nu, representation)
 
@@ -116,7 +118,7 @@ def check_rates(robot: Plain, q: Array, nu: Array, dnu: Array, representation: A
 @few
 @given(trees(), floating, seeds, representations)
 def test_rates(builder: fc.Builder, floating: bool, seed: int, representation: Any) -> None:
-    robot = tree(builder, seed, floating)
+    robot = load(builder, floating, seed)
     check_rates(robot, *state(robot, np.random.default_rng(seed)), representation)
 
 
@@ -129,7 +131,7 @@ def test_rates_in_the_field(in_the_field: Plain, rng: np.random.Generator) -> No
 @given(trees(max_joints=5), seeds)
 def test_average_velocity_is_that_of_the_frozen_robot(builder: fc.Builder, seed: int) -> None:
     """Block all joints at once, keep the momentum: the rigid body that is left turns with the average angular velocity."""
-    robot = tree(builder, seed)
+    robot = load(builder, True, seed)
     q, nu, _ = state(robot, np.random.default_rng(seed))
     v_G = robot.average_velocity(q, nu)
     c, h, _ = by_links(robot, q, nu)
@@ -146,7 +148,7 @@ def test_average_velocity_is_that_of_the_frozen_robot(builder: fc.Builder, seed:
 @given(trees(max_joints=5), seeds)
 def test_the_centroid_does_not_know_the_base(builder: fc.Builder, seed: int) -> None:
     """Momentum, inertia and average velocity are those of the rerooted robot; A_G' = A_G T^-1."""
-    robot, rng = tree(builder, seed), np.random.default_rng(seed)
+    robot, rng = load(builder, True, seed), np.random.default_rng(seed)
     q, nu, dnu = state(robot, rng)
     link = base_of("link", robot, rng)
     other, q_other = rerooted(robot, q, link)
@@ -201,7 +203,7 @@ def check_theorem_3(robot: Plain, q: Array, nu: Array, dnu: Array, rng: np.rando
 @settings(max_examples=20)
 @given(trees(max_joints=6), seeds)
 def test_theorem_3(builder: fc.Builder, seed: int) -> None:
-    robot, rng = tree(builder, seed), np.random.default_rng(seed)
+    robot, rng = load(builder, True, seed), np.random.default_rng(seed)
     check_theorem_3(robot, *state(robot, rng), rng)
 
 
@@ -216,7 +218,7 @@ def test_center_of_mass_in_the_state(builder: fc.Builder, seed: int) -> None:
 
     Its mass matrix has m 1 in the corner and no coupling between the centre of mass and anything else; gravity is constant.
     """
-    robot = tree(builder, seed)
+    robot = load(builder, True, seed)
     q, nu, _ = state(robot, np.random.default_rng(seed))
     m, n = robot.mass, robot.n
     T, _ = robot.base_change(q, nu, ("center_of_mass", robot.base))
@@ -233,7 +235,7 @@ def test_center_of_mass_in_the_state(builder: fc.Builder, seed: int) -> None:
 @given(trees(max_joints=5), seeds)
 def test_momentum_in_flight(builder: fc.Builder, seed: int) -> None:
     """Whatever the joints do, without a base wrench the momentum changes by the weight alone."""
-    robot, rng = tree(builder, seed), np.random.default_rng(seed)
+    robot, rng = load(builder, True, seed), np.random.default_rng(seed)
     q, nu, _ = state(robot, rng)
     tau = np.concatenate([np.zeros(6), rng.normal(size=robot.n)])
     dnu = robot.forward_dynamics(q, nu, tau)
@@ -265,7 +267,7 @@ def check_derivatives(robot: Plain, q: Array, nu: Array, dnu: Array) -> None:
 @few
 @given(trees(max_joints=5, min_joints=1), floating, seeds)
 def test_derivatives(builder: fc.Builder, floating: bool, seed: int) -> None:
-    robot = tree(builder, seed, floating)
+    robot = load(builder, floating, seed)
     check_derivatives(robot, *state(robot, np.random.default_rng(seed)))
 
 
@@ -275,7 +277,7 @@ def test_derivatives_in_the_field(in_the_field: Plain, rng: np.random.Generator)
 
 def test_displacing_the_robot_does_not_change_its_momentum(rng: np.random.Generator) -> None:
     """Columns of translations vanish; those of rotations turn the momentum."""
-    robot = tree(random_tree(8, 5), 2)
+    robot = load(random_tree(8, 5), True, 2)
     q, nu, dnu = state(robot, rng)
     R = robot.split(q)[0][:3, :3]
     for D, x in (

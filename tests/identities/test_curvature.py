@@ -6,10 +6,9 @@ joints do not commute, which the exterior derivative has to know. A closed loop 
 
 from __future__ import annotations
 
-import hypothesis.strategies as st
 import numpy as np
 import pytest
-from bases import field_robot, rerooted, tree
+from bases import TOLERANCE, close, field_robot, rerooted
 from hypothesis import given, settings
 
 import fallingcat as fc
@@ -18,19 +17,11 @@ from fallingcat.cat.gait import Motion
 from fallingcat.cat.holonomy import configurations, reconstruct
 from fallingcat.reference.paper000 import ad
 from fallingcat.reference.paper003 import Bodies
-from trees import ONE_AXIS, Array, Plain, derivative, plain, random_tree, relative_error, state, trees
+from trees import ON_R, Array, Plain, derivative, load, plain, random_tree, seeds, state, trees
 
-TIGHT = 1e-11
-"""Relative to the largest entry, or to one."""
-ON_R = (*ONE_AXIS, "cylindrical", "universal")
 ROBOTS = ("spacearm", "cat", "talos")
 
 few = settings(max_examples=15)
-seeds = st.integers(0, 1000)
-
-
-def close(x: object, y: object, tolerance: float = TIGHT) -> None:
-    assert relative_error(x, y) < tolerance
 
 
 def named(name: str) -> Plain:
@@ -53,7 +44,7 @@ def check_closed_form(robot: Plain, q: Array, nu: Array) -> None:
 @few
 @given(trees(max_joints=5), seeds)
 def test_closed_form(builder: fc.Builder, seed: int) -> None:
-    robot = tree(builder, seed)
+    robot = load(builder, True, seed)
     check_closed_form(robot, *state(robot, np.random.default_rng(seed))[:2])
 
 
@@ -65,7 +56,7 @@ def test_closed_form_of_robots(name: str, rng: np.random.Generator) -> None:
 
 def test_coordinates() -> None:
     """For joints on R the definition has no third term: B_ij = d_i A_j - d_j A_i - [A_i, A_j], by differences."""
-    robot = tree(random_tree(4, joints=5, types=ON_R), 4)
+    robot = load(random_tree(4, joints=5, types=ON_R), True, 4)
     q, _, _ = state(robot, np.random.default_rng(4))
     A, h = robot.mechanical_connection(q), 1e-5
 
@@ -84,20 +75,20 @@ def test_coordinates() -> None:
 @given(trees(max_joints=4, types=ON_R), seeds)
 def test_bianchi(builder: fc.Builder, seed: int) -> None:
     """The covariant derivative of the curvature vanishes: d_i B_jk - [A_i, B_jk], summed over cyclic i, j, k, is zero."""
-    robot = tree(builder, seed)
+    robot = load(builder, True, seed)
     q, _, _ = state(robot, np.random.default_rng(seed))
     B, A = robot.curvature(q), robot.mechanical_connection(q)
     steps = [derivative(curvature, robot.model, q, [*np.zeros(6), *e]) for e in np.eye(robot.n)]
     D = np.stack([dB - np.einsum("ab,bjk->ajk", ad(a), B) for dB, a in zip(steps, A.T, strict=True)], axis=1)
     cyclic = D + np.einsum("aijk->ajki", D) + np.einsum("aijk->akij", D)
-    assert np.abs(cyclic).max() < TIGHT * max(1.0, float(np.abs(D).max()))
+    assert np.abs(cyclic).max() < TOLERANCE * max(1.0, float(np.abs(D).max()))
 
 
 @few
 @given(trees(max_joints=5), seeds)
 def test_another_base(builder: fc.Builder, seed: int) -> None:
     """The connection depends on the base, the curvature only turns along: B' = Ad(g^-1) B, with g the pose of the new base."""
-    robot, rng = tree(builder, seed), np.random.default_rng(seed)
+    robot, rng = load(builder, True, seed), np.random.default_rng(seed)
     q, _, _ = state(robot, rng)
     link = str(rng.choice(robot.link_names))
     other, q_other = rerooted(robot, q, link)
@@ -106,7 +97,7 @@ def test_another_base(builder: fc.Builder, seed: int) -> None:
 
 
 def test_one_joint_has_none(rng: np.random.Generator) -> None:
-    robot = tree(random_tree(1, joints=1, types=("revolute",)), 1)
+    robot = load(random_tree(1, joints=1, types=("revolute",)), True, 1)
     assert np.array_equal(robot.curvature(robot.random_configuration(rng)), np.zeros((6, 1, 1)))
 
 

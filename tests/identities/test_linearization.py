@@ -18,10 +18,25 @@ import fallingcat as fc
 from fallingcat.algorithms import aba, configuration
 from fallingcat.algorithms.kinematics import body_forces, joint_kinematics
 from fallingcat.spatial import Motion, Transform
-from trees import ALL, STEP, Array, Plain, body_velocity, moved, plain, random_tree, relative_error, slope, state, stepped, trees
+from trees import (
+    ALL,
+    GRAVITY,
+    STEP,
+    Array,
+    Plain,
+    body_velocity,
+    condition,
+    moved,
+    plain,
+    random_tree,
+    relative_error,
+    slope,
+    state,
+    stepped,
+    trees,
+)
 
 TIGHT = 1e-12
-GRAVITY = (1.0, -2.0, -9.0)
 VELOCITIES = ("body", "mixed", "inertial")
 
 few = settings(max_examples=15)
@@ -30,10 +45,8 @@ seeds = st.integers(0, 10_000)
 
 
 def bound(robot: fc.Robot, q: Array) -> float:
-    """Relative errors of what was multiplied by M^-1 grow with its condition, scaled to a unit diagonal."""
-    M = robot.mass_matrix(q)
-    d = np.sqrt(np.diag(M))
-    return TIGHT * max(1.0, float(np.linalg.cond(M / np.outer(d, d))) / 100.0)
+    """Of what was multiplied by M^-1; up to a condition of 100 it is that of everything else."""
+    return TIGHT * max(1.0, condition(robot.mass_matrix(q)) / 100.0)
 
 
 def torques(robot: fc.Robot, q: Array, nu: Array, dnu: Array, velocity: str) -> Array:

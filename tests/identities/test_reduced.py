@@ -7,32 +7,37 @@ base, and on spacearm, cat and talos.
 
 from __future__ import annotations
 
-from typing import Any
-
-import hypothesis.strategies as st
 import numpy as np
 import pytest
-from bases import GRAVITY, field_robot, tree
+from bases import TOLERANCE, close, field_robot
 from hypothesis import given, settings
 
 import fallingcat as fc
 from fallingcat.algorithms import reduced
 from fallingcat.reference.paper000 import ad
 from fallingcat.reference.paper003 import Bodies, adt
-from trees import Array, Plain, derivative, moved, plain, random_tree, relative_error, slope, state, stepped, trees
+from trees import (
+    GRAVITY,
+    Array,
+    Plain,
+    derivative,
+    load,
+    moved,
+    plain,
+    random_tree,
+    relative_error,
+    seeds,
+    slope,
+    state,
+    stepped,
+    trees,
+)
 
-TIGHT = 1e-11
-"""Relative to the largest entry, or to one."""
 ROBOTS = ("spacearm", "cat", "talos")
 OF_Q = ("locked_inertia", "mechanical_connection", "shape_inertia", "curvature")
 OF_NU = ("locked_velocity", "momentum_map", "split_velocity", "reduced_dynamics")
 
 few = settings(max_examples=15)
-seeds = st.integers(0, 1000)
-
-
-def close(x: Any, y: Any, tolerance: float = TIGHT) -> None:
-    assert relative_error(x, y) < tolerance
 
 
 def named(name: str) -> Plain:
@@ -55,7 +60,7 @@ def check_terms(robot: Plain, q: Array, nu: Array) -> None:
     }  # fmt: skip
     assert set(expected) == set(R._fields)
     off = {name: relative_error(getattr(R, name), x) for name, x in expected.items()}
-    assert {name: x for name, x in off.items() if not x < TIGHT} == {}
+    assert {name: x for name, x in off.items() if not x < TOLERANCE} == {}
     close(robot.locked_inertia(q), b.Lambda_b)
     close(robot.mechanical_connection(q), b.A_l)
     close(robot.shape_inertia(q), b.Lambda_q)
@@ -69,7 +74,7 @@ def check_terms(robot: Plain, q: Array, nu: Array) -> None:
 @few
 @given(trees(max_joints=6), seeds)
 def test_terms(builder: fc.Builder, seed: int) -> None:
-    robot = tree(builder, seed)
+    robot = load(builder, True, seed)
     check_terms(robot, *state(robot, np.random.default_rng(seed))[:2])
 
 
@@ -95,7 +100,7 @@ def check_rates(robot: Plain, q: Array, nu: Array) -> None:
 @few
 @given(trees(max_joints=5), seeds)
 def test_rates(builder: fc.Builder, seed: int) -> None:
-    robot = tree(builder, seed)
+    robot = load(builder, True, seed)
     check_rates(robot, *state(robot, np.random.default_rng(seed))[:2])
 
 
@@ -109,7 +114,7 @@ def test_rates_of_robots(name: str, rng: np.random.Generator) -> None:
 @given(trees(max_joints=6), seeds)
 def test_inertia_derivatives_commute(builder: fc.Builder, seed: int) -> None:
     """(36a): S(x)^T y = S(y)^T x for any two locked velocities, and the mixed term of Sec. V-2 with its sign."""
-    robot, rng = tree(builder, seed), np.random.default_rng(seed)
+    robot, rng = load(builder, True, seed), np.random.default_rng(seed)
     q, nu, _ = state(robot, rng)
     A, r = robot.mechanical_connection(q), nu[6:]
     x, y = rng.normal(size=(2, 6))
@@ -142,7 +147,7 @@ def check_separation(robot: Plain, q: Array, nu: Array, rng: np.random.Generator
 @few
 @given(trees(max_joints=6), seeds)
 def test_separation(builder: fc.Builder, seed: int) -> None:
-    robot, rng = tree(builder, seed), np.random.default_rng(seed)
+    robot, rng = load(builder, True, seed), np.random.default_rng(seed)
     check_separation(robot, *state(robot, rng)[:2], rng)
 
 
@@ -180,7 +185,7 @@ def check_motion(robot: Plain, q: Array, nu: Array, tau: Array) -> None:
 @few
 @given(trees(max_joints=6), seeds)
 def test_motion(builder: fc.Builder, seed: int) -> None:
-    robot = tree(builder, seed)
+    robot = load(builder, True, seed)
     check_motion(robot, *state(robot, np.random.default_rng(seed)))
 
 
@@ -192,7 +197,7 @@ def test_motion_of_robots(name: str, rng: np.random.Generator) -> None:
 
 def test_armature() -> None:
     """Rotors and friction count in the rates as they do in the full dynamics."""
-    robot = tree(random_tree(5, joints=5, mimic=0.0), 5, joint_dynamics=True)
+    robot = load(random_tree(5, joints=5, mimic=0.0), True, 5, joint_dynamics=True)
     q, nu, tau = state(robot, np.random.default_rng(5))
     dnu = robot.forward_dynamics(q, nu, tau)
     close(robot.reduced_forward_dynamics(q, nu, tau).ddr, dnu[6:])
@@ -207,7 +212,7 @@ def test_armature() -> None:
 @given(trees(max_joints=6), seeds)
 def test_split(builder: fc.Builder, seed: int) -> None:
     """nu = vertical + horizontal, orthogonal in the kinetic energy; the horizontal part has no momentum (Sec. III-A)."""
-    robot = tree(builder, seed)
+    robot = load(builder, True, seed)
     q, nu, _ = state(robot, np.random.default_rng(seed))
     vertical, horizontal = robot.split_velocity(q, nu)
     mu, r = robot.locked_velocity(q, nu), nu[6:]
@@ -225,7 +230,7 @@ def test_split(builder: fc.Builder, seed: int) -> None:
 @given(trees(max_joints=6), seeds)
 def test_generalized_jacobian(builder: fc.Builder, seed: int) -> None:
     """Without momentum, the twist of a link is that Jacobian times the shape velocity (15)."""
-    robot, rng = tree(builder, seed), np.random.default_rng(seed)
+    robot, rng = load(builder, True, seed), np.random.default_rng(seed)
     q, nu, _ = state(robot, rng)
     link = str(rng.choice(robot.link_names))
     horizontal = robot.split_velocity(q, nu).horizontal
@@ -251,7 +256,7 @@ def check_centroid(robot: Plain, q: Array, nu: Array) -> None:
 @few
 @given(trees(max_joints=6), seeds)
 def test_centroid(builder: fc.Builder, seed: int) -> None:
-    robot = tree(builder, seed)
+    robot = load(builder, True, seed)
     check_centroid(robot, *state(robot, np.random.default_rng(seed))[:2])
 
 
@@ -265,7 +270,7 @@ def test_centroid_of_robots(name: str, rng: np.random.Generator) -> None:
 @given(trees(max_joints=6), seeds)
 def test_symmetry(builder: fc.Builder, seed: int) -> None:
     """The pose of the base changes nothing but the momentum map."""
-    robot, rng = tree(builder, seed), np.random.default_rng(seed)
+    robot, rng = load(builder, True, seed), np.random.default_rng(seed)
     q, nu, _ = state(robot, rng)
     elsewhere = q.copy()
     elsewhere[:7] = robot.random_configuration(rng)[:7]

@@ -291,6 +291,7 @@ class Idyntree:
 
     def gravity(self, q: Any) -> Array:
         self.at(q)
+        self.kindyn.getWorldTransform(self.kindyn.getFloatingBase())  # its gravity does not update the links by itself
         out = self.idt.FreeFloatingGeneralizedTorques(self.model)
         assert self.kindyn.generalizedGravityForces(out)
         return self._own(out)

@@ -10,21 +10,17 @@ from functools import cache
 import numpy as np
 import pytest
 from libraries import Adam, urdf_text
+from representations import TOLERANCE, Case, biases_and_gravities, mass_matrices, momentum_at_the_centre
 
 import fallingcat as fc
 from fallingcat import converters
-from fallingcat.converters import Converter
 from trees import REPRESENTATIONS, plain, relative_error, state
 
 pytest.importorskip("adam.numpy", reason="pip install adam-robotics")
 
-TOLERANCE = 1e-11
-Case = tuple[fc.Robot, Adam, Converter, str]
-
 
 @cache
 def pair(name: str, representation: str) -> Case:
-    """The converter only orders the joints here: base twists are in the same representation on both sides."""
     robot = plain(fc.load(name))
     peer = Adam(urdf_text(name), True, representation)
     return robot, peer, converters.adam(robot, peer.joint_names, "body"), representation
@@ -39,17 +35,13 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 
 def test_mass_matrix(case: Case, rng: np.random.Generator) -> None:
-    robot, peer, order, representation = case
-    q, _, _ = state(robot, rng)
-    assert relative_error(order.matrix(q, robot.mass_matrix(q, representation)), peer.mass_matrix(order.q(q))) < TOLERANCE
+    assert relative_error(*mass_matrices(case, rng)) < TOLERANCE
 
 
 def test_bias_and_gravity(case: Case, rng: np.random.Generator) -> None:
-    robot, peer, order, representation = case
-    q, nu, _ = state(robot, rng)
-    there = order.q(q), order.nu(q, nu)
-    assert relative_error(order.tau(q, robot.bias(q, nu, representation)), peer.bias(*there)) < TOLERANCE
-    assert relative_error(order.tau(q, robot.gravity_torque(q, representation)), peer.gravity(there[0])) < TOLERANCE
+    bias, gravity = biases_and_gravities(case, rng)
+    assert relative_error(*bias) < TOLERANCE
+    assert relative_error(*gravity) < TOLERANCE
 
 
 def test_forward_dynamics(case: Case, rng: np.random.Generator) -> None:
@@ -93,10 +85,8 @@ def test_centroidal_momentum(name: str, rng: np.random.Generator) -> None:
     """The base rows of the mixed mass matrix, with the moment about the centre of mass."""
     robot, peer, order, _ = pair(name, "mixed")
     q, _, _ = state(robot, rng)
-    rows = robot.mass_matrix(q, "mixed")[:6].copy()
-    rows[3:] -= np.cross(robot.center_of_mass(q) - q[:3], rows[:3].T).T
     A = peer.kindyn.centroidal_momentum_matrix(*order.q(q))
-    assert relative_error(order.jacobian(q, rows), A) < TOLERANCE
+    assert relative_error(order.jacobian(q, momentum_at_the_centre(robot, q)), A) < TOLERANCE
     assert relative_error(order.jacobian(q, robot.centroidal_momentum_matrix(q, "mixed")), A) < TOLERANCE
     to = converters.adam(robot, peer.joint_names)
     assert relative_error(robot.centroidal_momentum_matrix(q), to.from_jacobian(to.q(q), A)) < TOLERANCE

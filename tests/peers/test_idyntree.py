@@ -11,21 +11,17 @@ from functools import cache
 import numpy as np
 import pytest
 from libraries import Idyntree, urdf_text
+from representations import TOLERANCE, Case, biases_and_gravities, mass_matrices, momentum_at_the_centre
 
 import fallingcat as fc
 from fallingcat import converters
-from fallingcat.converters import Converter
 from trees import REPRESENTATIONS, Array, plain, relative_error, state
 
 pytest.importorskip("idyntree.swig", reason="pip install idyntree")
 
-TOLERANCE = 1e-11
-Case = tuple[fc.Robot, Idyntree, Converter, str]
-
 
 @cache
 def pair(name: str, base: str | None, representation: str) -> Case:
-    """The converter only orders the joints here: base twists are in the same representation on both sides."""
     robot = plain(fc.load(name, base=base))
     peer = Idyntree(urdf_text(name), True, base, representation)
     return robot, peer, converters.idyntree(robot, peer.joint_names, "body"), representation
@@ -40,18 +36,13 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 
 def test_mass_matrix(case: Case, rng: np.random.Generator) -> None:
-    robot, peer, order, representation = case
-    q, _, _ = state(robot, rng)
-    ours = order.matrix(q, robot.mass_matrix(q, representation))
-    assert relative_error(ours, peer.mass_matrix(order.q(q))) < TOLERANCE
+    assert relative_error(*mass_matrices(case, rng)) < TOLERANCE
 
 
 def test_bias_and_gravity(case: Case, rng: np.random.Generator) -> None:
-    robot, peer, order, representation = case
-    q, nu, _ = state(robot, rng)
-    there = order.q(q), order.nu(q, nu)
-    assert relative_error(order.tau(q, robot.bias(q, nu, representation)), peer.bias(*there)) < TOLERANCE
-    assert relative_error(order.tau(q, robot.gravity_torque(q, representation)), peer.gravity(there[0])) < TOLERANCE
+    bias, gravity = biases_and_gravities(case, rng)
+    assert relative_error(*bias) < TOLERANCE
+    assert relative_error(*gravity) < TOLERANCE
 
 
 def test_inverse_and_forward_dynamics(case: Case, rng: np.random.Generator) -> None:
@@ -100,17 +91,6 @@ def test_centre_of_mass(case: Case, rng: np.random.Generator) -> None:
         J = peer.matrix("getCenterOfMassJacobian", 3, order.q(q))
         ours = robot.center_of_mass_jacobian(q) @ body(robot, q, representation)
         assert relative_error(order.jacobian(q, ours), J) < TOLERANCE
-
-
-def momentum_at_the_centre(robot: fc.Robot, q: Array) -> Array:
-    """The centroidal momentum matrix of mixed velocities from the first rows of the mass matrix.
-
-    The base rows are the momentum about the base's origin in world axes; move the moment to the centre of mass.
-    """
-    rows = robot.mass_matrix(q, "mixed")[:6].copy()
-    arm = robot.center_of_mass(q) - q[:3]
-    rows[3:] -= np.cross(arm, rows[:3].T).T
-    return rows
 
 
 @pytest.mark.parametrize(("name", "base"), ROBOTS)

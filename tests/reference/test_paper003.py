@@ -15,8 +15,8 @@ import fallingcat as fc
 from fallingcat.reference.paper000 import ad
 from fallingcat.reference.paper003 import Bodies, adt, skew_factor
 from fallingcat.reference.paper003_claims import Erratum, Moment, confirmed, errata
-from identities.bases import field_robot, tree
-from trees import plain, random_tree, relative_error, state
+from identities.bases import field_robot
+from trees import load, plain, random_tree, relative_error, state
 
 TIGHT, WRONG = 1e-11, 0.3
 """Relative to the largest entry, or to one."""
@@ -31,7 +31,7 @@ def moment(name: str) -> Moment:
     kind, _, number = name.partition(" ")
     seed = int(number or 7)
     if kind == "tree":
-        robot = tree(random_tree(seed, joints=6), seed)
+        robot = load(random_tree(seed, joints=6), True, seed)
     else:
         robot = field_robot(name) if name == "talos" else plain(fc.load(name))
     return Moment.of(robot.model, *(x.tolist() for x in state(robot, np.random.default_rng(seed))))
