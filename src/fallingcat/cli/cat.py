@@ -17,8 +17,8 @@ from rich.text import Text
 from fallingcat.cat import Summary, drop, plan, summarize
 from fallingcat.cat.fall import check_height
 from fallingcat.cat.picture import draw, page
-from fallingcat.cli.console import BAD, GOOD, STRONG, facts, heading, progress, stdout_console
-from fallingcat.errors import InputError
+from fallingcat.cli.console import BAD, GOOD, STRONG, facts, progress, stdout_console
+from fallingcat.cli.files import folder, show_written
 from fallingcat.papers import figures
 from fallingcat.robot import load
 from fallingcat.view import write
@@ -42,7 +42,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Plan, drop, write, print."""
     check_height(arguments.height)
-    out = _folder(arguments.out)
+    out = folder(arguments.out)
     robot = load(ROBOT)
     with progress(STEPS) as step:
         found = plan(robot, step)
@@ -62,15 +62,6 @@ def run(arguments: argparse.Namespace) -> int:
 
         webbrowser.open(written[0].resolve().as_uri())
     return 0 if summary.lands_on_its_feet and summary.within_limits else 1
-
-
-def _folder(name: str) -> Path:
-    folder = Path(name)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write to {name!r}", got=error.strerror or str(error), hint="choose another --out") from error
-    return folder
 
 
 def show(summary: Summary, written: list[Path], console: Console) -> None:
@@ -100,11 +91,7 @@ def show(summary: Summary, written: list[Path], console: Console) -> None:
             ]
         )
     )
-    if not figures.available():
-        console.print(Text(figures.MISSING, style="yellow"))
-    heading(console, "Written")
-    for path in written:
-        console.print(Text(str(path)), soft_wrap=True)
+    show_written(console, written)
 
 
 def _share(most: Any, unit: str) -> str:

@@ -19,7 +19,6 @@ from rich.table import Table
 from rich.text import Text
 
 from fallingcat.report.checks import Step
-from fallingcat.report.measure import coupling
 
 Array = NDArray[np.float64]
 
@@ -159,13 +158,13 @@ def blocks(C: Array, most: int = MAX_CELLS) -> tuple[Array, int]:
     return padded.reshape(cells, side, cells, side).max(axis=(1, 3)), side
 
 
-def shaded_matrix(M: Array, labels: Sequence[str]) -> Text:
-    """A picture of the couplings of a mass matrix, one shaded cell an entry (or block of entries)."""
-    cells, side = blocks(coupling(M))
+def shaded_matrix(C: Array, labels: Sequence[str]) -> Text:
+    """A picture of a matrix with entries from 0 to 1, one shaded cell an entry (or block of entries)."""
+    cells, side = blocks(C)
     if side == 1:
         names = list(labels)
     else:
-        names = [f"{k * side}-{min((k + 1) * side, len(M)) - 1}" for k in range(len(cells))]
+        names = [f"{k * side}-{min((k + 1) * side, len(C)) - 1}" for k in range(len(cells))]
     width = max(map(len, names))
     picture = Text(no_wrap=True)
     for k, row in enumerate(cells):

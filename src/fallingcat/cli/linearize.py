@@ -1,13 +1,12 @@
 """`fallingcat linearize ROBOT`: the linearization of a robot at a state, what it says, and how it looks.
 
-`measure` computes; `as_json`, `show` and `draw` present and compute nothing.
+`report.linearization` computes; this module presents.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,36 +18,24 @@ from rich.text import Text
 
 from fallingcat.algorithms.linearization import check_velocity
 from fallingcat.cli.console import QUIET, STRONG, facts, heading, number, stdout_console, table
+from fallingcat.cli.files import show_written
+from fallingcat.cli.options import add_robot, add_state, load_robot
 from fallingcat.errors import InputError
 from fallingcat.model.report import printable
 from fallingcat.papers import figures
-from fallingcat.report.measure import condition
-from fallingcat.report.states import State, read_state
-from fallingcat.robot import Robot, load
+from fallingcat.report.linearization import MOST_EIGENVALUES, ZERO, Result, measure, modes
+from fallingcat.report.plain import finite, state_as_json
+from fallingcat.report.states import read_state
+from fallingcat.report.words import sparsity
 
-Array = NDArray[np.float64]
-
-ZERO = float(np.finfo(float).eps) ** 0.25
-"""Eigenvalues below this are called zero: rounding splits the fourfold zero of a free base (turning, turned, falling, fallen)
-to about this size."""
-NEGLIGIBLE = 1e-13
-"""Entries below this share of the largest are rounding."""
-RANK_TOLERANCE = 1e-9
-MOST_EIGENVALUES = 14
 MOST_CELLS = 100
 """Columns of the picture; larger matrices are drawn in blocks."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `fallingcat linearize`."""
-    parser.add_argument("robot", metavar="ROBOT", help="a URDF file, or the name of a bundled robot (see 'fallingcat robots')")
-    parser.add_argument("--fixed", action="store_true", help="weld the base to the world")
-    parser.add_argument("--base", metavar="LINK", help="the link that is the base; the file's root otherwise")
-    parser.add_argument("--joint-dynamics", action="store_true", help="add the joints' damping, friction and armature")
-    parser.add_argument(
-        "--state", metavar="STATE", default="neutral",
-        help="neutral (default), random, or a .npz or .json file that holds q and, unless at rest, nu",
-    )  # fmt: skip
+    add_robot(parser)
+    add_state(parser)
     parser.add_argument("--velocity", default="body", help="the base twist of the state: body (default), mixed or inertial")
     parser.add_argument(
         "--torques", default="free",
@@ -66,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.torques not in ("free", "hold"):
         raise InputError("unknown torques", expected="'free' or 'hold'", got=repr(arguments.torques))
     target = _target(arguments.out)
-    robot = load(arguments.robot, floating=not arguments.fixed, base=arguments.base, joint_dynamics=arguments.joint_dynamics)
+    robot = load_robot(arguments)
     if not robot.nv:
         raise InputError("nothing to linearize: nothing of this robot moves", hint="leave out --fixed")
     result = measure(robot, read_state(robot, arguments.state), arguments.velocity, held=arguments.torques == "hold")
@@ -76,12 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     console = stdout_console()
     show(result, console)
-    if target and not figures.available():
-        console.print(Text(figures.MISSING, style="yellow"))
     if written:
-        heading(console, "Written")
-        for path in written:
-            console.print(Text(str(path)), soft_wrap=True)
+        show_written(console, written)
     return 0
 
 
@@ -92,139 +75,6 @@ def _target(name: str | None) -> Path | None:
     if path.suffix != ".npz":
         raise InputError("--out is not a .npz file", got=repr(name))
     return path
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# What is computed
-
-
-@dataclass(frozen=True)
-class Result:
-    """The linearization at a state, and what it says."""
-
-    robot: Robot
-    state: State
-    velocity: str
-    tau: Array
-    dnu: Array
-    A: Array
-    B: Array
-    eigenvalues: NDArray[np.complex128]
-    """By real part, then imaginary part, largest first."""
-    eigenvector_condition: float
-    rank: int
-    mass_condition: float
-
-    @property
-    def parts(self) -> list[tuple[str, int]]:
-        """Names and sizes of the blocks of z."""
-        base = 6 if self.robot.floating else 0
-        parts = [("z_H", base), ("z_s", self.robot.n), ("z_v", base), ("z_r", self.robot.n)]
-        return [(name, size) for name, size in parts if size]
-
-    @property
-    def filled(self) -> NDArray[np.bool_]:
-        """Entries of [A, B] that are larger than rounding."""
-        sizes = (np.abs(M) for M in (self.A, self.B))
-        return np.concatenate([size > NEGLIGIBLE * max(float(size.max(initial=0.0)), 1.0) for size in sizes], axis=1)
-
-    @property
-    def count(self) -> int:
-        """Entries of A that are larger than rounding."""
-        return int(self.filled[:, : len(self.A)].sum())
-
-    @property
-    def fill(self) -> float:
-        """Their share."""
-        return self.count / self.A.size
-
-    @property
-    def equilibrium(self) -> bool:
-        """Does the robot stay where it is?"""
-        return bool(np.abs(self.state.nu).max(initial=0.0) == 0.0 and np.abs(self.dnu).max(initial=0.0) < 1e-9)
-
-
-def measure(robot: Robot, state: State, velocity: str = "body", held: bool = False) -> Result:
-    """Linearize around the torques that give the joints no acceleration, and the base neither if it is held."""
-    q, nu = state.q, state.nu
-    body = _body_velocity(robot, q, nu, velocity)
-    dnu = np.zeros(robot.nv)
-    if robot.floating and not held:
-        dnu[:6] = robot.base_acceleration(q, body, np.zeros(robot.n))
-    tau = np.array(robot.inverse_dynamics(q, body, dnu))
-    if robot.floating and not held:
-        tau[:6] = 0.0  # rounding
-    found = robot.linearize(q, nu, tau, velocity)
-    A: Array = np.array(found.A)
-    B: Array = np.array(found.B)
-    if not (np.isfinite(A).all() and np.isfinite(B).all()):
-        raise InputError("the linearization is not finite at this state", hint="'fallingcat doctor' may say why")
-    values, vectors = np.linalg.eig(A)
-    M = robot.mass_matrix(q)
-    d = np.sqrt(np.abs(np.diag(M)))
-    order = np.lexsort((-values.imag, -values.real.round(9)))
-    with np.errstate(over="ignore"):
-        spread = float(np.linalg.cond(vectors))
-    return Result(
-        robot, state, velocity, tau, dnu, A, B, values[order].astype(np.complex128), spread, controllable(A, B),
-        condition(np.linalg.eigvalsh(M / np.outer(d, d))),
-    )  # fmt: skip
-
-
-def _body_velocity(robot: Robot, q: Array, nu: Array, velocity: str) -> Array:
-    if not robot.floating or velocity == "body":
-        return nu
-    H, _ = robot.split(q)
-    R, p, v, w = H[:3, :3], H[:3, 3], nu[:3], nu[3:6]
-    if velocity == "inertial":
-        v = v + np.cross(w, p)
-    return np.concatenate([R.T @ v, R.T @ w, nu[6:]])
-
-
-def controllable(A: Array, B: Array, tolerance: float = RANK_TOLERANCE) -> int:
-    """The rank of [B, A B, A^2 B, ...], built direction by direction so that no power of A is ever formed."""
-    size = max(float(np.linalg.norm(A, 2)), 1e-300)
-    basis = np.zeros((len(A), 0))
-    new = B / (float(np.linalg.norm(B, 2)) or 1.0) if B.size else B
-    while new.shape[1] and basis.shape[1] < len(A):
-        for _ in range(2):  # once more, against rounding
-            new = new - basis @ (basis.T @ new)
-        U, s, _ = np.linalg.svd(new, full_matrices=False)
-        directions = U[:, s > tolerance]
-        basis = np.concatenate([basis, directions], axis=1)
-        new = A @ directions / size
-    return min(basis.shape[1], len(A))
-
-
-@dataclass(frozen=True)
-class Mode:
-    """Eigenvalues that are the same to the eye, a pair counting as one mode."""
-
-    real: float
-    imag: float
-    count: int
-
-    @property
-    def words(self) -> str:
-        if self.imag == 0.0 and self.real == 0.0:
-            return "neutral: drifts, slides or falls at a steady rate"
-        if self.imag == 0.0:
-            how = "grows" if self.real > 0 else "decays"
-            return f"{how} by e in {number(1 / abs(self.real), 3)} s"
-        how = "oscillates" if self.real == 0.0 else "oscillates and grows" if self.real > 0 else "oscillates and decays"
-        return f"{how}, {number(self.imag / (2 * np.pi), 3)} Hz"
-
-
-def modes(eigenvalues: NDArray[np.complex128]) -> list[Mode]:
-    """Distinct modes, the most unstable first."""
-    found: dict[tuple[float, float], int] = {}
-    for x in eigenvalues:
-        size = max(abs(x), 1.0)
-        re = 0.0 if abs(x.real) < ZERO * size else float(f"{x.real:.4g}")
-        im = 0.0 if abs(x.imag) < ZERO * size else float(f"{x.imag:.4g}")
-        if im >= 0.0:
-            found[re, im] = found.get((re, im), 0) + 1
-    return [Mode(re, im, count) for (re, im), count in sorted(found.items(), reverse=True)]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -241,7 +91,7 @@ def show(result: Result, console: Console) -> None:
         ("state", result.state.words),
         ("torques", f"{moving}; largest {number(float(np.abs(result.tau).max(initial=0.0)))} N m or N"),
         ("velocity", f"{result.velocity}, {base} base {printable(robot.base)!r}"),
-        ("A", f"{len(A)} × {len(A)}, {result.count} entries not zero ({result.fill:.0%})"),
+        ("A", sparsity(result.filled[:, : len(A)])),
         ("B", f"{B.shape[0]} × {B.shape[1]}, joint torques"),
     ]
     if not result.equilibrium:
@@ -336,13 +186,9 @@ def _reduced(block: NDArray[np.bool_], side: int) -> NDArray[np.bool_]:
 
 def as_json(result: Result) -> dict[str, Any]:
     """The numbers in plain types; what is infinite is null."""
-
-    def plain(x: float) -> float | None:
-        return float(x) if np.isfinite(x) else None
-
     return {
         "robot": result.robot.name,
-        "state": {"words": result.state.words, "q": result.state.q.tolist(), "nu": result.state.nu.tolist()},
+        "state": state_as_json(result.state),
         "velocity": result.velocity,
         "tau": result.tau.tolist(),
         "dnu": result.dnu.tolist(),
@@ -352,7 +198,7 @@ def as_json(result: Result) -> dict[str, Any]:
         "eigenvalues": [[float(x.real), float(x.imag)] for x in result.eigenvalues],
         "modes": [{"real": m.real, "imag": m.imag, "count": m.count} for m in modes(result.eigenvalues)],
         "controllability_rank": result.rank,
-        "conditions": {"eigenvectors": plain(result.eigenvector_condition), "mass_matrix": plain(result.mass_condition)},
+        "conditions": {"eigenvectors": finite(result.eigenvector_condition), "mass_matrix": finite(result.mass_condition)},
     }
 
 

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from fallingcat import view
 from fallingcat.cli.console import QUIET, stdout_console, table
+from fallingcat.cli.files import folder
 from fallingcat.errors import InputError
 from fallingcat.papers import PAPERS, figures, paper
 from fallingcat.papers import summary_terminal as terminal
@@ -54,7 +55,7 @@ def _run(arguments: argparse.Namespace) -> int:
     several, quick = arguments.paper == ALL, not arguments.full
     home = Path(arguments.out or Path("out", "papers", *([] if several else [arguments.paper])))
     numbers = list(PAPERS) if several else [arguments.paper]
-    folders = {number: _folder(home / number if several else home) for number in numbers}
+    folders = {number: folder(home / number if several else home) for number in numbers}
     console = stdout_console()
     results = [_one(number, folder, console, quick, arguments.json, several) for number, folder in folders.items()]
     written = view.write(home / PAGE, page(results, quick))
@@ -102,13 +103,3 @@ def _list(in_json: bool) -> None:
         t.add_row(Text(n, style="bold"), Text(title), str(len(errata)))
     console.print(t)
     console.print(Text("\n'fallingcat papers NUMBER' reproduces one, 'fallingcat papers all' reproduces them all.", style=QUIET))
-
-
-def _folder(folder: Path) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"cannot write to {str(folder)!r}", got=error.strerror or str(error), hint="choose another --out"
-        ) from error
-    return folder

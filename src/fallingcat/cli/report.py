@@ -6,27 +6,18 @@ import argparse
 import json
 from pathlib import Path
 
+from fallingcat.cli.options import add_robot, add_state, load_robot
 from fallingcat.errors import InputError
 from fallingcat.model.doctor import diagnose
-from fallingcat.report.checks import Step
-from fallingcat.report.measure import Report, condition, measure, steps
+from fallingcat.report.measure import Report, measure, steps
 from fallingcat.report.plain import as_json
-from fallingcat.report.states import State, read_state
-from fallingcat.robot import load
-
-__all__ = ["Report", "State", "Step", "add", "condition", "read_state", "run"]
+from fallingcat.report.states import read_state
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `fallingcat report`."""
-    parser.add_argument("robot", metavar="ROBOT", help="a URDF file, or the name of a bundled robot (see 'fallingcat robots')")
-    parser.add_argument("--fixed", action="store_true", help="weld the base to the world")
-    parser.add_argument("--base", metavar="LINK", help="the link that is the base; the file's root otherwise")
-    parser.add_argument("--joint-dynamics", action="store_true", help="add the joints' damping, friction and armature")
-    parser.add_argument(
-        "--state", metavar="STATE", default="neutral",
-        help="neutral (default), random, or a .npz or .json file that holds q and, unless at rest, nu",
-    )  # fmt: skip
+    add_robot(parser)
+    add_state(parser)
     parser.add_argument(
         "--timings", metavar="WHICH", default="main",
         help="main (default): time four main functions; all: every function, which takes minutes the first time; none",
@@ -44,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.timings not in ("none", "main", "all"):
         raise InputError("unknown --timings", expected="none, main or all", got=repr(arguments.timings))
     target = _target(arguments.html)
-    robot = load(arguments.robot, floating=not arguments.fixed, base=arguments.base, joint_dynamics=arguments.joint_dynamics)
+    robot = load_robot(arguments)
     state = read_state(robot, arguments.state)
     with console.progress(steps(robot, arguments.timings)) as step:
         report = measure(robot, state, diagnose(arguments.robot), step, arguments.timings)

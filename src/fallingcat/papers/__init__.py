@@ -1,15 +1,15 @@
 """The papers behind the library, reproduced: one module each, with their tables, figures and corrections.
 
 A module has `TITLE`, and `run(console, out, quick)` that prints what it finds, draws its figures into the folder `out`, writes
-its numbers there as `numbers.json`, and returns its checks. To add a paper, write the module and one row in `PAPERS`, and say in
-`claims.py` what the paper prints beside which of the numbers. `errata.toml` has what papers get wrong.
+its numbers there as `numbers.json` (both by `output.write`), and returns its checks. To add a paper, write the module and one row
+in `PAPERS`, and say in `claims.py` what the paper prints beside which of the numbers. `errata.toml` has what papers get wrong.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -17,6 +17,8 @@ from rich.console import Console
 
 PAPERS = {"000": "paper000", "001": "paper001", "002": "paper002", "003": "paper003", "004": "paper004"}
 """Number of a paper -> its module."""
+NUMBERS = "numbers.json"
+"""The file that a paper writes its numbers to."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,10 @@ class Check:
     @property
     def passed(self) -> bool:
         return self.value >= self.bound if self.at_least else self.value <= self.bound
+
+    def as_json(self) -> dict[str, Any]:
+        """In plain types, with the verdict."""
+        return asdict(self) | {"passed": self.passed}
 
 
 @dataclass(frozen=True)

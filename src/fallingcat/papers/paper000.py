@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.text import Text
 
-from fallingcat import benchmark
 from fallingcat.cli.console import GOOD, QUIET, STRONG, heading, progress, table
-from fallingcat.papers import Check, Measured, figures, write_numbers
+from fallingcat.papers import Check, Measured, figures, output
 from fallingcat.papers import paper000_numbers as N
 from fallingcat.papers import paper000_tables as T
+from fallingcat.papers.paper000_checks import all_checks
 from fallingcat.papers.paper000_numbers import ANGLES, AUTOMATIC, BATCHED, CENTRAL, DELTA, DELTAS, FORWARD, OURS, PRINTED, Cost
+from fallingcat.papers.slips import show_slips
 
 TITLE = "Bos, Traversaro, Pucci, Saccon, Efficient geometric linearization of moving-base rigid robot dynamics"
 
@@ -47,16 +48,16 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
             for name, pair in N.errors(draws[:few], float(delta)).items():
                 curves[name][k] = pair
         step("errata")
-        printed = N.printed_table5(draws[:few])
+        printed = T.printed_table5(draws[:few])
         step("complex step")
         step_error = N.exactness(draws[:few])
         step("tables")
-        tables_error = N.table_error(draws[:few])
+        tables_error = T.table_error(draws[:few])
         tables = T.measured(draws[:few])
         near = N.singularity(step)
         costs = {name: N.cost(name, 0.01 if quick else 0.25, step) for name in robots}
         averages = {name: curve[:, 1] for name, curve in curves.items()}
-        checks = N.checks(errors, averages, printed, step_error, tables_error, near, costs, step)
+        checks = all_checks(errors, averages, printed, step_error, tables_error, near, costs, step)
 
     _show_errors(console, errors, count)
     _show_requirements(console, checks)
@@ -65,7 +66,6 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
     _show_costs(console, costs)
 
     found = {
-        "versions": benchmark.versions(),
         "draws": count,
         "errors": {name: {"max": pair[0], "average": pair[1], "paper": PRINTED[name]} for name, pair in errors.items()},
         "figure 5": {"delta": DELTAS.tolist(), **{name: curve.tolist() for name, curve in curves.items()}},
@@ -74,16 +74,11 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
         "table 5 as printed": asdict(printed),
         "tables": [asdict(m) for m in tables if not m.number],
         "errata": [asdict(m) for m in tables if m.number],
-        "checks": [asdict(c) | {"passed": c.passed} for c in checks],
     }
-    written = [write_numbers(out / "numbers.json", found)]
-    if figures.available():
-        written += [_figure_5(curves, out / "figure5.png"), _figure_euler(near, costs, out / "singularity.png")]
-    else:
-        console.print(Text(figures.MISSING, style="yellow"))
-    heading(console, "Written")
-    for path in written:
-        console.print(Text(str(path)), soft_wrap=True)
+    output.write(
+        console, out, found, checks,
+        lambda: [_figure_5(curves, out / "figure5.png"), _figure_euler(near, costs, out / "singularity.png")],
+    )  # fmt: skip
     return checks
 
 
@@ -118,12 +113,10 @@ def _show_requirements(console: Console, checks: list[Check]) -> None:
     console.print(t)
 
 
-def _show_errata(console: Console, printed: N.Printed, tables: list[Measured]) -> None:
-    heading(console, "What the paper gets wrong", "as printed → corrected; each has a test in tests/reference/test_paper000.py")
-
-    def off(number: str, where: str) -> str:
+def _show_errata(console: Console, printed: T.Printed, tables: list[Measured]) -> None:
+    def off(number: str, where: str) -> Text:
         m = next(m for m in tables if (m.number, m.where) == (number, where))
-        return f"{'shape' if m.printed is None else f'{m.printed:.2g}'} → {m.corrected:.0e}"
+        return Text(f"{'shape' if m.printed is None else f'{m.printed:.2g}'} → {m.corrected:.0e}", style=STRONG)
 
     lines = (
         ("Table 5, line 1", off("0.1", "Table 5"),
@@ -136,11 +129,7 @@ def _show_errata(console: Console, printed: N.Printed, tables: list[Measured]) -
         ("Table 9, lines 1-5", off("0.6", "Table 9"), "The base's articulated inertia is never set: singular for one branch."),
         ("Table 9, end", off("0.7", "Table 9"), "The lower left block of the result is never written."),
     )  # fmt: skip
-    t = table("where", "number", "what")
-    t.columns[2].no_wrap = False
-    for where, value, what in lines:
-        t.add_row(where, Text(value, style=STRONG), what)
-    console.print(t)
+    show_slips(console, lines, "as printed → corrected; each has a test in tests/reference/test_paper000.py")
 
 
 def _show_euler(console: Console, near: N.Singularity) -> None:

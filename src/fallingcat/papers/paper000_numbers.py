@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 from fallingcat import benchmark
 from fallingcat.algorithms import aba, configuration, linearization, rnea
 from fallingcat.algorithms.kinematics import joint_kinematics
-from fallingcat.cli.report import Step
 from fallingcat.functions import task
 from fallingcat.model.builder import Builder
 from fallingcat.model.model import Model
-from fallingcat.papers import Check
-from fallingcat.papers.paper002_numbers import growth
 from fallingcat.reference import paper000 as tables
+from fallingcat.report.checks import Step
 from fallingcat.robot import Robot, load
 from fallingcat.spatial.dual import Dual, rates
 from fallingcat.task import Input, Output, Task
@@ -146,41 +144,6 @@ def errors(draws: Sequence[Draw], delta: float) -> Errors:
         off = np.array([np.abs(d.blocks[name] - f[name]) for d, f in zip(draws, found, strict=True)]) / scale
         result[name] = (float(off.max()), float(off.mean()))
     return result
-
-
-@dataclass(frozen=True)
-class Printed:
-    """What Table 5 as printed is worth: average errors (87) of D1 FD."""
-
-    body: float
-    """Against (82) as it is printed, with the body-fixed twist held fixed."""
-    inertial: float
-    """Against (82) with the inertial twist held fixed."""
-
-
-def printed_table5(draws: Sequence[Draw]) -> Printed:
-    scale = np.mean([np.abs(d.blocks["D1 FD"]) for d in draws])
-    body = np.mean([np.abs(d.inertial - differences(d, DELTA)["D1 FD"]) for d in draws])
-    inertial = np.mean([np.abs(d.inertial - differences(d, DELTA, inertial=True)["D1 FD"]) for d in draws])
-    return Printed(float(body / scale), float(inertial / scale))
-
-
-def table_error(draws: Sequence[Draw]) -> float:
-    """A of Tables 4 to 9, corrected, against the library."""
-    worst = 0.0
-    for d in draws:
-        system = tables.System.of(d.robot)
-        order = np.array(system.places[1:])
-        H, s = d.robot.split(d.q)
-        R, o = H[:3, :3], H[:3, 3]
-        v_A = np.concatenate([R @ d.nu[:3] + np.cross(o, R @ d.nu[3:6]), R @ d.nu[3:6]])
-        t = tables.table4(system, H, s[order], v_A, d.nu[6:][order], d.dnu[:6], d.dnu[6:][order])
-        A, _ = tables.linearization(t)
-        both = np.concatenate([np.arange(6), 6 + order])
-        both = np.concatenate([both, d.robot.nv + both])
-        ours: Array = np.array(linearization.linearize(d.robot.model, d.q.tolist(), d.nu.tolist(), d.tau.tolist()).A)
-        worst = max(worst, relative(A, ours[np.ix_(both, both)]))
-    return worst
 
 
 def relative(x: Any, y: Any) -> float:
@@ -398,48 +361,3 @@ def cost(name: str, budget: float, step: Step) -> Cost:
         BATCHED: benchmark.microseconds(forward, budget),
     }
     return Cost(nv, operations, times)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Checks
-
-
-def slopes(curve: Array) -> tuple[float, float]:
-    """Of Figure 5, in decades: where truncation rules, and where rounding does."""
-    logs = np.log10(curve)
-    at = {round(float(np.log10(d))): k for k, d in enumerate(DELTAS)}
-    return float(logs[at[-3]] - logs[at[-5]]) / 2, float(logs[at[-9]] - logs[at[-11]]) / 2
-
-
-def checks(
-    table: Errors, curves: dict[str, Array], printed: Printed, step_error: float, tables_error: float, near: Singularity,
-    costs: dict[str, Cost], step: Step,
-) -> list[Check]:  # fmt: skip
-    arms = growth(step)["arms of four joints"]
-    found = [Check(f"({88 + k}) {name}, average error at 1e-6", table[name][1], 1e-5) for k, name in enumerate(PRINTED)]
-    found += [Check(f"({88 + k}) {name}, largest error at 1e-6", table[name][0], 5e-3) for k, name in enumerate(PRINTED)]
-    for name, curve in curves.items():
-        down, up = slopes(curve)
-        found.append(Check(f"Fig. 5, {name}: slope where truncation rules, off 1", abs(down - 1.0), 0.1))
-        found.append(Check(f"Fig. 5, {name}: slope where rounding rules, off -1", abs(up + 1.0), 0.4))
-    found += [
-        Check("(MB) A of a moving base against a complex step, relative", step_error, 1e-10),
-        Check("(SF) the same at gimbal lock, upside down and half turns", near.anywhere, 1e-12),
-        Check("(RF) operations of dID, 32 joints in arms of four / 16", arms[2] / arms[1], 2.2),
-        Check("(ED) the same as (MB), over forward differences at 1e-6", step_error / table["D2 FD"][1], 1e-3),
-        Check("Tables 4-9, corrected, against the library", tables_error, 1e-10),
-        Check("Table 5 as printed, average error of D1 FD against (82)", printed.body, 0.1, at_least=True),
-        Check("Table 5 as printed, the inertial twist held fixed", printed.inertial, 1e-5),
-        Check("ours, all the way to the singularity of Euler angles", float(near.ours.max()), 1e-12),
-        Check("Euler angles, 1e-6 rad from it", _at(near.euler, 1e-6), 1e-9, at_least=True),
-        Check("Euler angles, 1e-8 rad from it", _at(near.euler, 1e-8), 1e-5, at_least=True),
-    ]
-    for name, c in costs.items():
-        for way in (FORWARD, AUTOMATIC):
-            ratio = c.operations[way] / c.operations[OURS]
-            found.append(Check(f"operations, {way} / ours, {name}", ratio, 1.0, at_least=True))
-    return found
-
-
-def _at(values: Array, angle: float) -> float:
-    return float(values[int(np.argmin(np.abs(np.log(ANGLES / angle))))])

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat import eager
+from fallingcat.algorithms import linearization
 from fallingcat.functions import task
 from fallingcat.papers import Measured
-from fallingcat.papers.paper000_numbers import Draw, relative
+from fallingcat.papers.paper000_numbers import DELTA, Draw, differences, relative
 from fallingcat.reference import paper000 as tables
 
 Array = NDArray[np.float64]
@@ -20,9 +22,9 @@ class _Case:
     """A random robot in a random state, in the letters and the order of the paper."""
 
     def __init__(self, d: Draw) -> None:
-        model, self.system = d.robot.model, tables.System.of(d.robot)
-        order = np.array(self.system.places[1:])
-        both = np.concatenate([np.arange(6), 6 + order])
+        self.draw, self.system = d, tables.System.of(d.robot)
+        model, order = d.robot.model, np.array(self.system.places[1:])
+        self.both = both = np.concatenate([np.arange(6), 6 + order])
         H, s = d.robot.split(d.q)
         R, o = H[:3, :3], H[:3, 3]
         v_A = np.concatenate([R @ d.nu[:3] + np.cross(o, R @ d.nu[3:6]), R @ d.nu[3:6]])
@@ -41,8 +43,12 @@ class _Case:
     def printed4(self, erratum: str) -> Array:
         return tables.table4(self.system, *self.state, printed={erratum}).tau
 
-    def whole(self, printed: Sequence[str] = ()) -> Array:
-        return tables.linearization(self.t, printed)[0]
+    def linearization_error(self) -> float:
+        """Of A, put together from all tables."""
+        d, A = self.draw, tables.linearization(self.t)[0]
+        ours: Array = np.array(linearization.linearize(d.robot.model, d.q.tolist(), d.nu.tolist(), d.tau.tolist()).A)
+        at = np.concatenate([self.both, d.robot.nv + self.both])
+        return relative(A, ours[np.ix_(at, at)])
 
     def without_base(self) -> float:
         """Table 9 without the inertia of the base: wrong, or it cannot be inverted."""
@@ -79,3 +85,25 @@ def measured(draws: Sequence[Draw]) -> list[Measured]:
             most = printed if before[0] is None or printed is None else max(printed, before[0])
             worst[number, where] = most, max(corrected, before[1])
     return [Measured(number, where, *errors) for (number, where), errors in worst.items()]
+
+
+def table_error(draws: Sequence[Draw]) -> float:
+    """A of Tables 4 to 9, corrected, against the library."""
+    return max(_Case(d).linearization_error() for d in draws)
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What Table 5 as printed is worth: average errors (87) of D1 FD."""
+
+    body: float
+    """Against (82) as it is printed, with the body-fixed twist held fixed."""
+    inertial: float
+    """Against (82) with the inertial twist held fixed."""
+
+
+def printed_table5(draws: Sequence[Draw]) -> Printed:
+    scale = np.mean([np.abs(d.blocks["D1 FD"]) for d in draws])
+    body = np.mean([np.abs(d.inertial - differences(d, DELTA)["D1 FD"]) for d in draws])
+    inertial = np.mean([np.abs(d.inertial - differences(d, DELTA, inertial=True)["D1 FD"]) for d in draws])
+    return Printed(float(body / scale), float(inertial / scale))

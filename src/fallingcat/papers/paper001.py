@@ -15,10 +15,10 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from fallingcat import benchmark
 from fallingcat.cli.console import QUIET, STRONG, heading, progress, table
-from fallingcat.papers import Check, Measured, figures, write_numbers
+from fallingcat.papers import Check, Measured, figures, output
 from fallingcat.papers import paper001_numbers as N
+from fallingcat.papers.paper001_errata import measured_slips
 from fallingcat.papers.paper001_numbers import (
     BIPED,
     BRANCHED,
@@ -32,9 +32,9 @@ from fallingcat.papers.paper001_numbers import (
     C,
     G,
     Growth,
-    Slip,
     Symbolic,
 )  # fmt: skip
+from fallingcat.papers.slips import Slip, show_slips, slip_checks
 
 TITLE = "Echeandia and Wensing, Numerical methods to compute the Coriolis matrix and Christoffel symbols (2021)"
 
@@ -55,10 +55,10 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
         errors = N.validity(step)
         grown = [N.growth(m, sizes[m], counted.get(m, ()), budget, step) for m in MECHANISMS]
         found = {(m.name, n): N.symbolic(m, n, step) for m in (BRANCHED, SERIAL) for n in SIZES_1[: 2 if quick else 3]}
-        slips = N.slips(step)
+        slips = measured_slips(step)
         checks = [*N.validity_checks(errors), *N.growth_checks(grown, timed=not quick), *N.time_checks(grown)]
         worst = max(off for _, off in found.values())
-        checks += [Check("symbolic: both ways to the symbols agree", worst, 1e-12), *N.slip_checks(slips)]
+        checks += [Check("symbolic: both ways to the symbols agree", worst, 1e-12), *slip_checks(slips, 1e-12)]
 
     symbolic = {key: ways for key, (ways, _) in found.items()}
     _show_validity(console, errors)
@@ -67,24 +67,19 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
     _show_symbolic(console, symbolic)
     _show_errata(console, slips)
 
-    written = [write_numbers(out / "numbers.json", _numbers(errors, grown, symbolic, slips, checks))]
-    if figures.available():
-        written += [
+    output.write(
+        console, out, _numbers(errors, grown, symbolic, slips), checks,
+        lambda: [
             _growth_figure(out / "figure3.png", "serial chain", grown[0]),
             _growth_figure(out / "figure4.png", "branching factor two", grown[1]),
             _limbs_figure(out / "figure5.png", grown[2:]),
-        ]
-    else:
-        console.print(Text(figures.MISSING, style="yellow"))
-    heading(console, "Written")
-    for path in written:
-        console.print(Text(str(path)), soft_wrap=True)
+        ],
+    )  # fmt: skip
     return checks
 
 
-def _numbers(errors: Any, grown: Sequence[Growth], symbolic: Any, slips: Sequence[Slip], checks: list[Check]) -> dict[str, Any]:
+def _numbers(errors: Any, grown: Sequence[Growth], symbolic: Any, slips: Sequence[Slip]) -> dict[str, Any]:
     return {
-        "versions": benchmark.versions(),
         "validity": errors,
         "growth": {
             g.mechanism.name: {"sizes": g.sizes, "microseconds": g.times, "microseconds of what is not zero": g.packed,
@@ -93,7 +88,6 @@ def _numbers(errors: Any, grown: Sequence[Growth], symbolic: Any, slips: Sequenc
         },
         "symbolic": {f"{name}, {n}": {way: asdict(s) for way, s in ways.items()} for (name, n), ways in symbolic.items()},
         "errata": [asdict(Measured(s.number, s.where, s.printed, s.corrected)) for s in slips],
-        "checks": [asdict(c) | {"passed": c.passed} for c in checks],
     }  # fmt: skip
 
 
@@ -162,16 +156,13 @@ def _show_symbolic(console: Console, symbolic: dict[tuple[str, int], dict[str, S
 
 
 def _show_errata(console: Console, slips: Sequence[Slip]) -> None:
-    heading(console, "What the paper gets wrong", "as printed → corrected, relative to the largest entry")
-    t = table("where", "number", "what")
-    t.columns[2].no_wrap = False
-    for slip in slips:
-        t.add_row(slip.where, Text(f"{slip.printed:.2f} → {slip.corrected:.0e}", style=STRONG), slip.what)
-    t.add_row("Alg. 1, line 14", "", "`while i > 0` reads the axes of the world; it has to stop at p(i) = 0.")
-    t.add_row("(31)", "", "Aᵢⱼ = ∂qᵢ/∂q̄ⱼ.")
     chain = " and ".join(f"{x:.0f}" for x in TABLE_2["serial chain"])
-    t.add_row("Sec. 6", f"{chain} µs", "are the times of the serial chain in Table 2, not of the biped.")
-    console.print(t)
+    lines = (
+        ("Alg. 1, line 14", "", "`while i > 0` reads the axes of the world; it has to stop at p(i) = 0."),
+        ("(31)", "", "Aᵢⱼ = ∂qᵢ/∂q̄ⱼ."),
+        ("Sec. 6", f"{chain} µs", "are the times of the serial chain in Table 2, not of the biped."),
+    )
+    show_slips(console, [*(slip.line for slip in slips), *lines])
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -14,10 +14,10 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from fallingcat import benchmark
 from fallingcat.cli.console import QUIET, STRONG, fitted, heading, number, progress, table
-from fallingcat.papers import Check, Measured, figures, write_numbers
+from fallingcat.papers import Check, Measured, figures, output
 from fallingcat.papers import paper002_numbers as N
+from fallingcat.papers.paper002_differences import STEPS, Rest, at_a_general_state, at_rest, rest_checks
 from fallingcat.papers.paper002_numbers import (
     CHOLESKY,
     DFD,
@@ -30,13 +30,12 @@ from fallingcat.papers.paper002_numbers import (
     ID_LOOP,
     MINV,
     NUMPY,
-    STEPS,
     SUBJECTS,
     TABLE_1,
-    Rest,
     Slips,
     Subject,
 )  # fmt: skip
+from fallingcat.papers.slips import show_slips
 from fallingcat.robot import Robot, load
 
 TITLE = "Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms (RSS 2018)"
@@ -54,11 +53,11 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
         peers = [N.measure_peer(s, budget, step) for s in SUBJECTS]
         counts = {name: N.operations(robot, through[name], step) for name, robot in robots.items()}
         growth = N.growth(step)
-        rest = {s.name: N.at_rest(s, step, compiled=not quick) for s in SUBJECTS}
-        moving = N.at_a_general_state(robots["humanoid"], step)
+        rest = {s.name: at_rest(s, step, compiled=not quick) for s in SUBJECTS}
+        moving = at_a_general_state(robots["humanoid"], step)
         witnesses = {name: N.witness(robot, step) for name, robot in robots.items()}
         slips = {name: N.slips(robot, witnesses[name]) for name, robot in robots.items()}
-        checks = [*N.exact(robots, witnesses), *N.inverse_checks(counts), *N.rest_checks(rest), *N.slip_checks(slips, growth)]
+        checks = [*N.exact(robots, witnesses), *N.inverse_checks(counts), *rest_checks(rest), *N.slip_checks(slips, growth)]
         checks += N.time_checks(times)
 
     for subject, ours, peer in zip(SUBJECTS, times, peers, strict=True):
@@ -74,21 +73,15 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
         for s, t, p in zip(SUBJECTS, times, peers, strict=True)
     }
     found = {
-        "versions": benchmark.versions(),
         "microseconds": robot_numbers,
         "operations of chains": growth,
         "at rest": {name: _rest_numbers(r) for name, r in rest.items()},
         "errata": [asdict(m) for m in _measured(slips, rest)],
-        "checks": [asdict(c) | {"passed": c.passed} for c in checks],
     }
-    written = [write_numbers(out / "numbers.json", found)]
-    if figures.available():
-        written += [_figure_2(times, peers, out / "figure2.png"), _figure_3(rest, moving, out / "figure3.png")]
-    else:
-        console.print(Text(figures.MISSING, style="yellow"))
-    heading(console, "Written")
-    for path in written:
-        console.print(Text(str(path)), soft_wrap=True)
+    output.write(
+        console, out, found, checks,
+        lambda: [_figure_2(times, peers, out / "figure2.png"), _figure_3(rest, moving, out / "figure3.png")],
+    )  # fmt: skip
     return checks
 
 
@@ -162,7 +155,6 @@ def _show_rest(console: Console, rest: dict[str, Rest]) -> None:
 
 def _show_errata(console: Console, slips: dict[str, Slips], rest: dict[str, Rest], growth: dict[str, list[int]]) -> None:
     """Slips of the paper, each with a number of this run."""
-    heading(console, "What the paper gets wrong", "as printed → corrected, relative to the largest entry")
     dropped, kept = (max(getattr(s, part) for s in slips.values()) for part in ("dropped", "kept"))
     sign, signed = (max(getattr(s, part) for s in slips.values()) for part in ("sign", "signed"))
     paper = [s.times for s in SUBJECTS]
@@ -180,11 +172,7 @@ def _show_errata(console: Console, slips: dict[str, Slips], rest: dict[str, Rest
         ("Sec. VI", "O(N d)", "The cost is called linear in the bodies N. It is N times the depth d. Operations of dID for 8, "
          f"16, 32 joints: {chain} in one chain, {arms} in arms of four."),
     )  # fmt: skip
-    t = table("where", "number", "what")
-    t.columns[2].no_wrap = False
-    for where, value, what in lines:
-        t.add_row(where, Text(value, style=STRONG), what)
-    console.print(t)
+    show_slips(console, [(where, Text(value, style=STRONG), what) for where, value, what in lines])
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -15,9 +15,8 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from fallingcat import benchmark
 from fallingcat.cli.console import QUIET, STRONG, heading, progress, table
-from fallingcat.papers import Check, figures, write_numbers
+from fallingcat.papers import Check, figures, output
 from fallingcat.papers import paper003_numbers as N
 from fallingcat.papers import space_robot as space
 from fallingcat.papers.space_robot import CONTROLLERS, REDUCED, TRANSFORMED, Comparison, Flight
@@ -52,36 +51,28 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
     _show_flight(console, flights, flown)
     _show_loops(console, plane, loops)
 
-    written = [write_numbers(out / "numbers.json", _numbers(found, terms, flown, plane, loops, checks))]
-    if figures.available():
-        written += [
+    output.write(
+        console, out, _numbers(found, terms, flown, plane, loops), checks,
+        lambda: [
             _figure_2(flights, out / "figure2.png"),
             _figure_curvature(field, out / "curvature.png"),
             _figure_loops(large, plane, loops, out / "displacement.png"),
-        ]
-    else:
-        console.print(Text(figures.MISSING, style="yellow"))
-    heading(console, "Written")
-    for path in written:
-        console.print(Text(str(path)), soft_wrap=True)
+        ],
+    )  # fmt: skip
     return checks
 
 
-def _numbers(
-    found: N.Verdicts, terms: dict[str, float], flown: Comparison, plane: N.Loops, loops: N.Loops, checks: list[Check]
-) -> dict[str, Any]:
+def _numbers(found: N.Verdicts, terms: dict[str, float], flown: Comparison, plane: N.Loops, loops: N.Loops) -> dict[str, Any]:
     def as_lists(x: N.Loops) -> dict[str, Any]:
         return {"sizes": x.sizes.tolist(), "displacement": x.exact.tolist(), "area integral": x.estimate.tolist()}
 
     return {
-        "versions": benchmark.versions(),
         "as printed": [asdict(v) | {"printed": v.printed if np.isfinite(v.printed) else None} for v in found.wrong],
         "holds": found.holds,
         "library": terms,
         "space robot": asdict(flown),
         "loops in a plane": as_lists(plane),
         "loops in space": as_lists(loops),
-        "checks": [asdict(c) | {"passed": c.passed} for c in checks],
     }
 
 

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.text import Text
 
-from fallingcat import benchmark
 from fallingcat.algorithms.base_change import CENTROIDAL
 from fallingcat.cli.console import QUIET, STRONG, heading, progress, table
-from fallingcat.papers import Check, figures, write_numbers
+from fallingcat.papers import Check, figures, output
 from fallingcat.papers import paper004_numbers as N
-from fallingcat.papers.paper004_errata import Slip, slip_checks, slips
+from fallingcat.papers.paper004_errata import measured_slips
 from fallingcat.papers.paper004_numbers import CENTROID, View
+from fallingcat.papers.slips import Slip, show_slips, slip_checks
 from fallingcat.robot import Robot
 
 TITLE = "Traversaro, Pucci and Nori, On the base frame choice in free-floating mechanical systems"
@@ -46,27 +46,22 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
         step("centroidal quantities")
         checks = [*N.lemmas(s), *N.view_checks(views)]
         step("errata")
-        wrong = slips(s, str(s.bases["left sole"]))
-        checks += slip_checks(wrong)
+        wrong = measured_slips(s, str(s.bases["left sole"]))
+        checks += slip_checks(wrong, 1e-11)
 
     _show_invariants(console, s.robot, views)
     _show_structure(console, views)
     _show_errata(console, wrong)
 
-    written = [write_numbers(out / "numbers.json", _numbers(s.robot, views, wrong, checks))]
-    if figures.available():
-        written += [_figure_bases(out / "bases.png", s.robot, views), _figure_gravity(out / "gravity.png", s.robot, views)]
-    else:
-        console.print(Text(figures.MISSING, style="yellow"))
-    heading(console, "Written")
-    for path in written:
-        console.print(Text(str(path)), soft_wrap=True)
+    output.write(
+        console, out, _numbers(s.robot, views, wrong), checks,
+        lambda: [_figure_bases(out / "bases.png", s.robot, views), _figure_gravity(out / "gravity.png", s.robot, views)],
+    )  # fmt: skip
     return checks
 
 
-def _numbers(robot: Robot, views: Sequence[View], wrong: Sequence[Slip], checks: Sequence[Check]) -> dict[str, Any]:
+def _numbers(robot: Robot, views: Sequence[View], wrong: Sequence[Slip]) -> dict[str, Any]:
     return {
-        "versions": benchmark.versions(),
         "robot": {"name": robot.name, "degrees of freedom": robot.nv, "mass": robot.mass},
         "bases": {
             v.name: {
@@ -76,7 +71,6 @@ def _numbers(robot: Robot, views: Sequence[View], wrong: Sequence[Slip], checks:
             for v in views
         },
         "errata": [asdict(slip) for slip in wrong],
-        "checks": [asdict(c) | {"passed": c.passed} for c in checks],
     }  # fmt: skip
 
 
@@ -108,14 +102,11 @@ def _show_structure(console: Console, views: Sequence[View]) -> None:
 
 
 def _show_errata(console: Console, wrong: Sequence[Slip]) -> None:
-    heading(console, "What the paper gets wrong", "as printed → corrected, relative to the largest entry")
-    t = table("where", "number", "what")
-    t.columns[2].no_wrap = False
-    for slip in wrong:
-        t.add_row(slip.where, Text(f"{slip.printed:.2f} → {slip.corrected:.0e}", style=STRONG), slip.what)
-    t.add_row("(29), (40), (38)", "shape", "Zeros are n × 6, n × 6 and (3 + n) × 3.")
-    t.add_row("(11), (23)", "dots", "R' = ω^ R and M ν' (not ν).")
-    console.print(t)
+    lines = (
+        ("(29), (40), (38)", "shape", "Zeros are n × 6, n × 6 and (3 + n) × 3."),
+        ("(11), (23)", "dots", "R' = ω^ R and M ν' (not ν)."),
+    )
+    show_slips(console, [*(slip.line for slip in wrong), *lines])
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fallingcat.papers import Check
 from fallingcat.papers.paper004_numbers import Subject, call, change_of_base, hat, off
+from fallingcat.papers.slips import Slip
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Slip:
-    """How far off a formula is, as printed and corrected, relative to the largest entry."""
-
-    number: str
-    where: str
-    printed: float
-    corrected: float
-    what: str
-
-
-def slips(s: Subject, link: str) -> list[Slip]:
+def measured_slips(s: Subject, link: str) -> list[Slip]:
     """Every erratum that can be run, on the robot's heaviest link and on the change of base to `link`."""
     return [*_body_slips(s), *_base_slips(s, link)]
 
@@ -100,9 +88,3 @@ def _momentum(s: Subject, printed: bool) -> Array:
         h = (I if printed else turn @ I @ turn.T) @ v
         total += np.concatenate([h[:3], h[3:] + np.cross(o - s.q[:3], h[:3])])
     return total
-
-
-def slip_checks(found: Sequence[Slip]) -> Iterator[Check]:
-    for slip in found:
-        yield Check(f"{slip.where} as printed is wrong", slip.printed, 0.05, at_least=True)
-        yield Check(f"{slip.where} corrected", slip.corrected, 1e-11)

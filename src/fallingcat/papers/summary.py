@@ -12,11 +12,9 @@ from typing import Any
 
 from rich.console import Console
 
-from fallingcat.papers import Check, Paper, claims, figures
+from fallingcat.papers import NUMBERS, Check, Paper, claims, figures
 from fallingcat.papers.claims import VERDICTS, Claim, Verdict
 from fallingcat.papers.errata import Erratum, of_paper
-
-NUMBERS = "numbers.json"
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def as_json(results: Sequence[Result], quick: bool) -> dict[str, Any]:
                 "verdicts": r.verdicts,
                 "claims": [asdict(c) for c in r.claims],
                 "errata": [asdict(e) | {"paper": e.paper} for e in r.errata],
-                "checks": [asdict(c) | {"passed": c.passed} for c in r.checks],
+                "checks": [c.as_json() for c in r.checks],
                 "figures": {str(path): caption for path, caption in r.figures.items()},
             }
             for r in results

@@ -13,6 +13,7 @@ from fallingcat.model.findings import Finding
 from fallingcat.model.joints import FreeFlyer
 from fallingcat.model.model import Body
 from fallingcat.model.report import printable
+from fallingcat.report import linearization
 from fallingcat.report.checks import RANDOM_STATES, Check, Step, check_dynamics
 from fallingcat.report.identities import IDENTITIES
 from fallingcat.report.quick import quick
@@ -21,9 +22,6 @@ from fallingcat.report.timings import Timing, Which, functions, time_functions
 from fallingcat.robot import Robot
 
 Array = NDArray[np.float64]
-
-NEGLIGIBLE = 1e-13
-"""Entries below this share of the largest are rounding."""
 
 SECTIONS = ("mass matrix", "energies", "centre of mass", "Coriolis matrix", "linearization", "centroidal momentum", "curvature")
 
@@ -59,7 +57,7 @@ class Linear:
     @property
     def filled(self) -> Array:
         """A without what is rounding."""
-        return np.where(np.abs(self.A) > NEGLIGIBLE * max(float(np.abs(self.A).max(initial=0.0)), 1.0), self.A, 0.0)
+        return np.where(np.abs(self.A) > linearization.NEGLIGIBLE * max(float(np.abs(self.A).max(initial=0.0)), 1.0), self.A, 0.0)
 
 
 @dataclass(frozen=True)
@@ -167,13 +165,11 @@ def _inertias(body: Body) -> Inertias:
 
 
 def _linear(robot: Robot, state: State) -> Linear | None:
-    from fallingcat.cli import linearize
-
     if not robot.nv:
         return None
     try:
-        found = linearize.measure(robot, state, held=True)
-        falling = linearize.measure(robot, state).eigenvalues if robot.floating else None
+        found = linearization.measure(robot, state, held=True)
+        falling = linearization.measure(robot, state).eigenvalues if robot.floating else None
     except (InputError, ArithmeticError, np.linalg.LinAlgError):  # a singular robot has none
         return None
     return Linear(found.A, found.B, found.eigenvalues, found.rank, found.equilibrium, falling)
@@ -214,24 +210,12 @@ def velocity_labels(robot: Robot) -> list[str]:
     return labels
 
 
-def condition(eigenvalues: Array) -> float:
-    """Of a symmetric positive matrix; infinite when it is singular."""
-    return float(eigenvalues[-1] / eigenvalues[0]) if len(eigenvalues) and eigenvalues[0] > 0.0 else float("inf")
-
-
 def coupling(M: Array) -> Array:
     """|M_ij| / sqrt(M_ii M_jj): free of units, one on the diagonal, zero where two motions do not feel each other."""
     d = np.sqrt(np.abs(np.diag(M)))
     scale = np.outer(d, d)
     C = np.divide(np.abs(M), scale, out=np.zeros_like(M), where=scale > 0.0)
     return np.where(C < 1e-12, 0.0, C)
-
-
-def blocks_of_state(robot: Robot) -> list[tuple[str, int]]:
-    """Names and sizes of the parts of a perturbation z (paper 000, eq. 17)."""
-    base = 6 if robot.floating else 0
-    parts = [("z_H", base), ("z_s", robot.n), ("z_v", base), ("z_r", robot.n)]
-    return [(name, size) for name, size in parts if size]
 
 
 def massless(robot: Robot) -> list[str]:
@@ -274,9 +258,7 @@ def linear_words(robot: Robot) -> str:
 
 def growth_words(eigenvalues: NDArray[np.complex128]) -> str:
     """A spectrum in a few words."""
-    from fallingcat.cli.linearize import modes
-
-    found = modes(eigenvalues)
+    found = linearization.modes(eigenvalues)
     zero = sum(mode.count for mode in found if mode.real == 0.0 and mode.imag == 0.0)
     fastest = max((mode.real for mode in found), default=0.0)
     words = f"{zero} of {len(eigenvalues)} eigenvalues are zero"

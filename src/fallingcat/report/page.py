@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
 from fallingcat import view
-from fallingcat.model.joints import Prismatic
-from fallingcat.model.model import Body
-from fallingcat.model.tree_text import joint_words, rows
+from fallingcat.report import words
 from fallingcat.report.checks import RANDOM_STATES, Check
+from fallingcat.report.linearization import blocks_of_state, condition
 from fallingcat.report.measure import (
     Report,
-    blocks_of_state,
-    condition,
     conventions,
     coupling,
     growth_words,
@@ -25,6 +21,7 @@ from fallingcat.report.measure import (
     velocity_labels,
 )
 from fallingcat.report.timings import BATCH
+from fallingcat.report.words import clean, count, numbers, twist
 from fallingcat.robot import Robot
 from fallingcat.view import figure, section, svg, table, text
 
@@ -52,15 +49,15 @@ def _sections(report: Report) -> Iterable[tuple[str, str] | None]:
         yield _named("Equations of motion", _equations(report), "M(q) dν + C(q, ν) ν + g(q) = τ")
     yield _named("Checks", _checks(report), f"Each identity at this state and at {RANDOM_STATES} random ones; the worst counts.")
     if report.linear is not None:
-        words = linear_words(report.robot)
-        yield _named("Linearization", _linear(report), f"z' = A z + B u on the group of states (paper 000), {words}.")
+        note = f"z' = A z + B u on the group of states (paper 000), {linear_words(report.robot)}."
+        yield _named("Linearization", _linear(report), note)
     if report.centroidal is not None:
         yield _named("Momentum", _centroidal(report), "About the centre of mass, in the axes of the world (paper 004).")
     if report.locked is not None and report.robot.n:
         yield _named("Base and shape", _locked(report), "What the joints can do to the base without momentum (paper 003).")
     if report.timings:
-        words = f"Best of several, on one thread of this machine; a batch has {BATCH} states."
-        yield _named("Timings", _timings(report), words)
+        note = f"Best of several, on one thread of this machine; a batch has {BATCH} states."
+        yield _named("Timings", _timings(report), note)
     yield _named("Conventions", _facts(conventions(report.robot)))
 
 
@@ -78,7 +75,7 @@ def _anchor(title: str) -> str:
 
 def _subtitle(robot: Robot) -> str:
     base = f"floating base '{robot.base}'" if robot.floating else f"base '{robot.base}' welded to the world"
-    return f"{_count(robot.nv, 'degree')} of freedom, {base}, {robot.mass:.4g} kg"
+    return f"{count(robot.nv, 'degree')} of freedom, {base}, {robot.mass:.4g} kg"
 
 
 def _hero(report: Report) -> str:
@@ -89,19 +86,19 @@ def _hero(report: Report) -> str:
         caption += (
             " Bodies without primitive shapes are ellipsoids with their inertia, the darker the heavier; pins are joint axes."
         )
-    joints = "no movable joints" if robot.n == 0 else f"{robot.n} in {_count(len(robot.joint_names), 'joint')}"
-    c = _numbers(report.center_of_mass) + " m" if robot.mass else "nothing that moves has mass"
+    joints = "no movable joints" if robot.n == 0 else f"{robot.n} in {count(len(robot.joint_names), 'joint')}"
+    c = numbers(report.center_of_mass) + " m" if robot.mass else "nothing that moves has mass"
     facts = [
         ("Checks", _badge(report.checks)),
         ("Doctor", _finding_count(report)),
         ("Degrees of freedom", f"<b>{robot.nv}</b>: {'6 in the base, ' if robot.floating else ''}{joints}"),
-        ("Links", f"{len(robot.link_names)}, in {_count(len(robot.model.bodies), 'moving body', 'moving bodies')}"),
+        ("Links", f"{len(robot.link_names)}, in {count(len(robot.model.bodies), 'moving body', 'moving bodies')}"),
         ("Mass", f"<b>{robot.mass:.4g} kg</b>"),
         ("State", f"{robot.nq} numbers in q, {robot.nv} in ν"),
         ("Centre of mass", text(c)),
         ("Kinetic energy", f"{report.kinetic_energy:.5g} J"),
         ("Potential energy", f"{report.potential_energy:.5g} J"),
-        ("Gravity γ", f"{_numbers(robot.gravity)} m/s²"),
+        ("Gravity γ", f"{numbers(robot.gravity)} m/s²"),
         ("Description", text(robot.description.file.rsplit("/", 1)[-1])),
     ]
     card = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
@@ -119,8 +116,9 @@ def _badge(checks: Sequence[Check]) -> str:
 
 
 def _finding_count(report: Report) -> str:
-    count = len(report.findings)
-    return f'<a href="#doctor" class="doubt">{_count(count, "finding")}</a>' if count else '<span class="good">healthy</span>'
+    if not report.findings:
+        return '<span class="good">healthy</span>'
+    return f'<a href="#doctor" class="doubt">{count(len(report.findings), "finding")}</a>'
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -133,12 +131,10 @@ def _checks(report: Report) -> str:
     marks = {True: '<span class="good">✓</span>', False: '<span class="bad">✗</span>', None: '<span class="soft">–</span>'}
     lines = []
     for check in report.checks:
-        value = (
-            "" if check.passed is None else "no number" if check.value is None else f"{check.value:.1e}" if check.value else "0"
-        )
-        bound = f"{'&gt;' if check.kind == 'positive' else '≤'} {check.bound:.0e}"
-        said = bound if check.passed is not None else f'<span class="soft">{text(check.why)}</span>'
-        lines.append((marks[check.passed], text(check.name), f'<span class="mono">{text(check.formula)}</span>', value, said))
+        said = "", f'<span class="soft">{text(check.why)}</span>'
+        if check.passed is not None:
+            said = words.measured(check), text(words.bound(check))
+        lines.append((marks[check.passed], text(check.name), f'<span class="mono">{text(check.formula)}</span>', *said))
     return table(["", "identity", "formula", "measured", "bound"], lines, right=(3,), name="checks")
 
 
@@ -152,44 +148,34 @@ def _tree_note(robot: Robot) -> str:
 
 
 def _tree(report: Report) -> str:
-    robot, model = report.robot, report.robot.model
-    if not model.bodies:
+    found = list(words.body_rows(report))
+    if not found:
         return ""
-    links = set(model.link_names)
-    welded = [frame.body for name, frame in model.frames if name in links]
-    dynamic = any(body.damping or body.friction or body.armature for body in model.bodies)
+    dynamic = any(row.passive for row in found)
     lines = []
-    for i, (branch, *_) in enumerate(rows(model)):
-        body, more = model.bodies[i], welded.count(i) - 1
-        name = f'<span class="soft">{branch}</span><b>{text(body.name, 60)}</b>' + (
-            f' <span class="soft">+{more}</span>' if more else ""
-        )
-        at = body.q_at
-        position = "" if body.joint.nq > 1 or body.mimics else f"{report.state.q[at]:.3f}"
-        joint = "" if robot.floating and i == 0 else text(body.joint_name, 60)
-        line = [name, joint, text(joint_words(body.joint)), _places(model.dofs(i)), _limits(body), position]
-        if dynamic:
-            passive = (body.damping, body.friction, body.armature)
-            line.append(_numbers(passive) if any(passive) else "")
-        lines.append(line)
+    for row in found:
+        more = f' <span class="soft">+{row.welded}</span>' if row.welded else ""
+        name = f'<span class="soft">{row.branch}</span><b>{text(row.body.name, 60)}</b>{more}'
+        line = [name, text(row.joint, 60), text(row.kind), row.places, row.limits, row.q]
+        lines.append([*line, row.passive] if dynamic else line)
     headers = ["body", "joint", "type", "ν", "limits", "q", *(["damping, friction, armature"] if dynamic else [])]
-    return _folded(table(headers, lines, right=(3, 5), name="tree"), len(lines), "bodies")  # fmt: skip
+    return _folded(table(headers, lines, right=(3, 5), name="tree"), len(lines), "bodies")
 
 
 def _masses_note(report: Report) -> str:
     bare = massless(report.robot)
-    words = "Inertias are about each body's centre of mass; the centre is given in the body's frame."
+    note = "Inertias are about each body's centre of mass; the centre is given in the body's frame."
     if not bare:
-        return words
+        return note
     names = ", ".join(bare[:4]) + (" …" if len(bare) > 4 else "")
-    return f"{words} {_count(len(bare), 'link has', 'links have')} no mass and only mark a frame: {names}."
+    return f"{note} {count(len(bare), 'link has', 'links have')} no mass and only mark a frame: {names}."
 
 
 def _masses(report: Report) -> str:
     lines = []
     for of in report.bodies:
         principal = " &nbsp; ".join(f"{x:.3g}" for x in of.moments) if of.mass else ""
-        center = _numbers(of.center, 3) if of.mass else '<span class="soft">massless</span>'
+        center = numbers(of.center, 3) if of.mass else '<span class="soft">massless</span>'
         lines.append((text(of.body.name, 60), f"{of.mass:.4g}", center, principal))
     shown = table(["body", "kg", "centre of mass, m", "principal moments, kg m²"], lines, right=(1,))
     names, masses = [of.body.name for of in report.bodies], [of.mass for of in report.bodies]
@@ -224,7 +210,7 @@ def _equations(report: Report) -> str:
             f"M, free of units: |M_ij| / √(M_ii M_jj). {zeros} of {M.size} entries are zero.",
         ),
         figure(
-            svg.heat_map(_clean(C), labels, blocks=groups, signed=True, words="the Coriolis matrix"),
+            svg.heat_map(clean(C), labels, blocks=groups, signed=True, words="the Coriolis matrix"),
             "C" + (" at a random velocity, since it vanishes at rest" if report.at_rest else " at this state")
             + "; blue is negative, shades are powers of ten.",
         ),
@@ -244,16 +230,14 @@ def _equations(report: Report) -> str:
 
 
 def _linear(report: Report) -> str:
-    from fallingcat.cli.linearize import modes
+    from fallingcat.report.linearization import modes
 
     linear = report.linear
     assert linear is not None
-    A, size = linear.filled, len(linear.A)
-    filled = int(np.count_nonzero(A))
     pairs = [
-        ("A", f"{size} × {size}, {filled} entries not zero ({filled / A.size:.0%})"),
+        ("A", words.sparsity(linear.filled)),
         ("spectrum", growth_words(linear.eigenvalues)),
-        ("controllable", f"{linear.rank} of {size} directions, by joint torques"),
+        ("controllable", words.controllable(linear)),
     ]
     if linear.falling is not None:
         pairs.append(("in free fall", growth_words(linear.falling)))
@@ -262,7 +246,7 @@ def _linear(report: Report) -> str:
     plots = [
         figure(svg.complex_plane(linear.eigenvalues, "eigenvalues of A"), "Eigenvalues of A; what lies on the right grows."),
         figure(
-            svg.heat_map(A, blocks=blocks_of_state(report.robot), signed=True, words="the matrix A"),
+            svg.heat_map(linear.filled, blocks=blocks_of_state(report.robot), signed=True, words="the matrix A"),
             "A: rows and columns are base pose z_H, joints z_s, base twist z_v, joint rates z_r. Blue is negative.",
         ),
     ]
@@ -274,25 +258,17 @@ def _linear(report: Report) -> str:
 
 
 def _centroidal(report: Report) -> str:
-    of = report.centroidal
-    assert of is not None
-    h, v = of.momentum, of.average_velocity
-    return _facts(
-        [
-            ("linear momentum", f"{_numbers(h[:3])} kg m/s"),
-            ("angular momentum", f"{_numbers(h[3:])} kg m²/s"),
-            ("average velocity", f"{_numbers(v[:3])} m/s, {_numbers(v[3:])} rad/s"),
-            ("inertia", f"{_numbers(np.linalg.eigvalsh(of.inertia[3:, 3:]))} kg m², principal moments"),
-        ]
-    )
+    assert report.centroidal is not None
+    linear, angular, velocity, moments = words.momentum(report.centroidal)
+    pairs = [("linear momentum", linear), ("angular momentum", angular), ("average velocity", velocity)]
+    return _facts([*pairs, ("inertia", f"{moments}, principal moments")])
 
 
 def _locked(report: Report) -> str:
     locked, robot = report.locked, report.robot
     assert locked is not None
     labels = velocity_labels(robot)[6:]
-    A, turning = _clean(locked.connection), _clean(locked.turning)
-    pairs = [("locked velocity", f"{_numbers(locked.velocity[:3])} m/s, {_numbers(locked.velocity[3:])} rad/s")]
+    A, turning = clean(locked.connection), clean(locked.turning)
     levels = [float(f"{share * (turning.max(initial=0.0) or 1.0):.2g}") for share in SHARES]
     strong = strongest_pairs(robot, locked)
     loops = [(text(a), text(b), f"{x:.3g}") for a, b, x in strong]
@@ -309,7 +285,8 @@ def _locked(report: Report) -> str:
             "The mechanical connection A: without momentum the base moves with -A times the joint rates.",
         ),
     ]
-    return f'{_facts(pairs)}{shown}<div class="plots">{"".join(plots)}</div>'
+    velocity = _facts([("locked velocity", twist(locked.velocity))])
+    return f'{velocity}{shown}<div class="plots">{"".join(plots)}</div>'
 
 
 def _timings(report: Report) -> str:
@@ -329,31 +306,5 @@ def _folded(html: str, size: int, what: str, most: int = MOST_ROWS) -> str:
     return html if size <= most else f"<details><summary>{size} {what}</summary>{html}</details>"
 
 
-def _limits(body: Body) -> str:
-    if body.mimics:
-        return f"follows × {body.multiplier:.4g}" + (f" + {body.offset:.4g}" if body.offset else "")
-    lower, upper = body.limits.lower, body.limits.upper
-    if not np.isfinite(lower) and not np.isfinite(upper):
-        return "free"
-    return f"{lower:.3g} … {upper:.3g}" + (" m" if isinstance(body.joint, Prismatic) else "")
-
-
-def _clean(x: Any) -> Any:
-    """Without what is rounding beside the largest entry."""
-    return np.where(np.abs(x) > 1e-12 * np.abs(x).max(initial=0.0), x, 0.0)
-
-
 def _round(x: float) -> float:
     return 0.0 if abs(x) < 1e-12 else x
-
-
-def _numbers(x: Any, digits: int = 4) -> str:
-    return "(" + ", ".join(f"{v:.{digits}g}" for v in _clean(np.asarray(x, dtype=float))) + ")"
-
-
-def _places(dofs: range) -> str:
-    return str(dofs[0]) if len(dofs) == 1 else f"{dofs[0]}–{dofs[-1]}"
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"

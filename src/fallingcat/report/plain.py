@@ -9,7 +9,9 @@ import numpy as np
 
 from fallingcat.model.model import WORLD
 from fallingcat.model.tree_text import joint_words
-from fallingcat.report.measure import Inertias, Report, condition, massless, velocity_labels
+from fallingcat.report.linearization import condition
+from fallingcat.report.measure import Inertias, Report, massless, velocity_labels
+from fallingcat.report.states import State
 
 
 def as_json(report: Report) -> dict[str, Any]:
@@ -22,10 +24,10 @@ def as_json(report: Report) -> dict[str, Any]:
             "links": list(robot.link_names), "joints": list(robot.joint_names), "massless_links": massless(robot),
         },
         "bodies": [_body(report, inertias) for inertias in report.bodies],
-        "state": {"words": report.state.words, "q": report.state.q.tolist(), "nu": report.state.nu.tolist()},
+        "state": state_as_json(report.state),
         "mass_matrix": {
             "labels": velocity_labels(robot), "values": report.M.tolist(), "eigenvalues": report.eigenvalues.tolist(),
-            "condition": _finite(condition(report.eigenvalues)),
+            "condition": finite(condition(report.eigenvalues)),
         },
         "coriolis_matrix": {"nu": report.C_velocity.tolist(), "values": report.C.tolist()},
         "gravity_torque": report.g.tolist(),
@@ -38,6 +40,11 @@ def as_json(report: Report) -> dict[str, Any]:
         "timings": [asdict(timing) for timing in report.timings],
         "findings": [asdict(finding) for finding in report.findings],
     }  # fmt: skip
+
+
+def state_as_json(state: State) -> dict[str, Any]:
+    """Its words and numbers."""
+    return {"words": state.words, "q": state.q.tolist(), "nu": state.nu.tolist()}
 
 
 def _body(report: Report, of: Inertias) -> dict[str, Any]:
@@ -54,7 +61,7 @@ def _body(report: Report, of: Inertias) -> dict[str, Any]:
         "q_at": body.q_at,
         "nu_at": body.nu_at,
         "follows": body.mimics,
-        "limits": {name: _finite(value) for name, value in asdict(body.limits).items()},
+        "limits": {name: finite(value) for name, value in asdict(body.limits).items()},
         "damping": body.damping,
         "friction": body.friction,
         "armature": body.armature,
@@ -77,5 +84,6 @@ def _arrays(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value.tolist() for name, value in values.items()}
 
 
-def _finite(x: float) -> float | None:
+def finite(x: float) -> float | None:
+    """A number, or null where it is infinite or none."""
     return float(x) if np.isfinite(x) else None

@@ -33,14 +33,13 @@ from fallingcat.cli.console import (
 )
 from fallingcat.model.findings import Finding
 from fallingcat.model.joints import Prismatic
-from fallingcat.model.model import Body
 from fallingcat.model.report import printable
-from fallingcat.model.tree_text import joint_words, rows
+from fallingcat.report import words
 from fallingcat.report.checks import RANDOM_STATES, Check
 from fallingcat.report.identities import smallest_eigenvalue
+from fallingcat.report.linearization import condition
 from fallingcat.report.measure import (
     Report,
-    condition,
     conventions,
     coupling,
     growth_words,
@@ -50,6 +49,7 @@ from fallingcat.report.measure import (
     velocity_labels,
 )
 from fallingcat.report.timings import BATCH
+from fallingcat.report.words import count, numbers, twist
 from fallingcat.robot import Robot
 
 Array = NDArray[np.float64]
@@ -100,14 +100,14 @@ def _header(report: Report) -> Panel:
     robot = report.robot
     name = f"'{printable(robot.base)}'"
     base = f"6 in the floating base {name}" if robot.floating else f"base {name} welded to the world"
-    joints = "no movable joints" if robot.n == 0 else f"{robot.n} in {_count(len(robot.joint_names), 'joint')}"
-    links = f"{_count(len(robot.link_names), 'link')}, {_count(len(robot.model.bodies), 'moving body', 'moving bodies')}"
+    joints = "no movable joints" if robot.n == 0 else f"{robot.n} in {count(len(robot.joint_names), 'joint')}"
+    links = f"{count(len(robot.link_names), 'link')}, {count(len(robot.model.bodies), 'moving body', 'moving bodies')}"
     lines = facts(
         [
             ("degrees of freedom", Text.assemble((str(robot.nv), STRONG), f"   {base}, {joints}")),
             ("mass", Text.assemble((f"{robot.mass:.4g} kg", STRONG), f"   {links}")),
             ("state", f"{robot.nq} numbers in q, {robot.nv} in ν"),
-            ("gravity γ", f"{_numbers(robot.gravity)} m/s²"),
+            ("gravity γ", f"{numbers(robot.gravity)} m/s²"),
             ("description", printable(robot.description.file, 200)),
         ]
     )
@@ -125,30 +125,27 @@ def _tree_note(robot: Robot) -> str:
 
 def _tree(report: Report, width: int) -> Table:
     """One line a body: where it hangs, what moves it, how heavy it is. A narrow terminal gets fewer columns."""
-    robot, model = report.robot, report.robot.model
+    robot = report.robot
     moved = not np.array_equal(report.state.q, robot.neutral())
-    dynamic = any(body.damping or body.friction or body.armature for body in model.bodies)
-    links = set(model.link_names)
-    in_body = [frame.body for name, frame in model.frames if name in links]
-    heaviest = max(float(body.inertia.mass) for body in model.bodies) or 1.0
+    found = list(words.body_rows(report))
+    dynamic = any(row.passive for row in found)
+    heaviest = max(float(row.body.inertia.mass) for row in found) or 1.0
     lines: list[dict[str, Text]] = []
     if not robot.floating:
         lines.append({"link": Text(printable(robot.base), style=STRONG), "type": Text("welded", style="cyan")})
-    for i, (branch, *_) in enumerate(rows(model)):
-        body, mass = model.bodies[i], float(model.bodies[i].inertia.mass)
-        welded = in_body.count(i) - 1
+    for row in found:
+        mass, more = float(row.body.inertia.mass), f" +{row.welded}" if row.welded else ""
         line = {
-            "link": Text.assemble((branch, QUIET), (printable(body.name), STRONG), (f" +{welded}" if welded else "", QUIET)),
-            "joint": Text("" if robot.floating and i == 0 else printable(body.joint_name)),
-            "type": Text(joint_words(body.joint), style="cyan"),
-            "ν": Text(_places(model.dofs(i)), style=QUIET),
-            "limits": Text(_limits(body)),
+            "link": Text.assemble((row.branch, QUIET), (printable(row.body.name), STRONG), (more, QUIET)),
+            "joint": Text(printable(row.joint)),
+            "type": Text(row.kind, style="cyan"),
+            "ν": Text(row.places, style=QUIET),
+            "limits": Text(row.limits),
         }
         if moved:
-            line["q"] = Text("" if body.joint.nq > 1 or body.mimics else f"{report.state.q[body.q_at]:.3f}")
+            line["q"] = Text(row.q)
         if dynamic:
-            passive = (body.damping, body.friction, body.armature)
-            line["damping, friction, armature"] = Text(_numbers(passive) if any(passive) else "", style=QUIET)
+            line["damping, friction, armature"] = Text(row.passive, style=QUIET)
         line["kg"] = Text(number(mass))
         line["share"] = Text.assemble((f"{bar(mass / heaviest, 6):<6}", "green"), f" {mass / (robot.mass or 1.0):4.0%}")
         lines.append(line)
@@ -156,17 +153,8 @@ def _tree(report: Report, width: int) -> Table:
     return fitted(lines, width, right=("ν", "q", "kg"), shrink=("link", "joint"), drop=("share", "type", "ν"))
 
 
-def _limits(body: Body) -> str:
-    if body.mimics:
-        return f"follows × {number(body.multiplier)}" + (f" + {number(body.offset)}" if body.offset else "")
-    lower, upper = body.limits.lower, body.limits.upper
-    if not np.isfinite(lower) and not np.isfinite(upper):
-        return "free"
-    return f"{lower:.3g} … {upper:.3g}" + (" m" if isinstance(body.joint, Prismatic) else "")
-
-
 def _state(report: Report) -> Table:
-    c = f"{_numbers(report.center_of_mass)} m in the world" if report.robot.mass else "none: nothing that moves has mass"
+    c = f"{numbers(report.center_of_mass)} m in the world" if report.robot.mass else "none: nothing that moves has mass"
     zero = "   zero with the centre of mass at the height of the origin" if report.robot.mass else ""
     return facts(
         [
@@ -190,7 +178,7 @@ def _mass_matrix(report: Report, width: int) -> Any:
     )
     if len(M) <= LARGEST_IN_NUMBERS and number_matrix_width(M, labels) <= width:
         return Group(number_matrix(M, labels), Text(), notes)
-    picture, legend = shaded_matrix(M, labels), shade_legend()
+    picture, legend = shaded_matrix(coupling(M), labels), shade_legend()
     meaning = Text("Shade: |M_ij| / √(M_ii M_jj)", style=QUIET)
     beside = max(map(len, picture.plain.split("\n"))) + 4 + 38 <= width
     if not beside:
@@ -224,9 +212,7 @@ def _verdict(checks: tuple[Check, ...]) -> Text:
 def _value_and_bound(check: Check) -> tuple[Text, Text]:
     if check.passed is None:
         return Text("not here" if check.value is None else check.why, style=QUIET), Text()
-    value = "no number" if check.value is None else f"{check.value:.1e}" if check.value else "0"
-    sign = ">" if check.kind == "positive" else "≤"
-    return Text(value, style="" if check.passed else BAD), Text(f"{sign} {check.bound:.0e}", style=QUIET)
+    return Text(words.measured(check), style="" if check.passed else BAD), Text(words.bound(check), style=QUIET)
 
 
 def _inertias(report: Report, width: int) -> Any:
@@ -234,8 +220,8 @@ def _inertias(report: Report, width: int) -> Any:
         {
             "body": Text(printable(of.body.name), style=STRONG),
             "kg": Text(number(of.mass)),
-            "centre of mass": Text(_numbers(of.center) if of.mass else "massless", style="" if of.mass else QUIET),
-            "principal moments": Text(_numbers(of.moments, 3) if of.mass else ""),
+            "centre of mass": Text(numbers(of.center) if of.mass else "massless", style="" if of.mass else QUIET),
+            "principal moments": Text(numbers(of.moments, 3) if of.mass else ""),
         }
         for of in report.bodies
     ]
@@ -243,7 +229,7 @@ def _inertias(report: Report, width: int) -> Any:
     bare = massless(report.robot)
     if not bare:
         return shown
-    note = f"{_count(len(bare), 'link')} without mass, frames only: " + ", ".join(printable(name, 30) for name in bare[:6])
+    note = f"{count(len(bare), 'link')} without mass, frames only: " + ", ".join(printable(name, 30) for name in bare[:6])
     return Group(shown, Text(note + (" …" if len(bare) > 6 else ""), style=QUIET))
 
 
@@ -261,7 +247,7 @@ def _coriolis(report: Report) -> Any:
 
 
 def _linearization(report: Report, width: int) -> Any:
-    from fallingcat.cli.linearize import MOST_EIGENVALUES, modes
+    from fallingcat.report.linearization import MOST_EIGENVALUES, modes
 
     linear = report.linear
     assert linear is not None
@@ -275,12 +261,7 @@ def _linearization(report: Report, width: int) -> Any:
         }
         for mode in found[:MOST_EIGENVALUES]
     ]
-    size = len(linear.A)
-    filled = int(np.count_nonzero(linear.filled))
-    pairs: list[tuple[str, Any]] = [
-        ("A", f"{size} × {size}, {filled} entries not zero ({filled / linear.A.size:.0%})"),
-        ("controllable", f"{linear.rank} of {size} directions, by joint torques"),
-    ]
+    pairs: list[tuple[str, Any]] = [("A", words.sparsity(linear.filled)), ("controllable", words.controllable(linear))]
     if linear.falling is not None:
         pairs.append(("in free fall", growth_words(linear.falling)))
     if not linear.stays:
@@ -291,17 +272,10 @@ def _linearization(report: Report, width: int) -> Any:
 
 
 def _centroidal(report: Report) -> Any:
-    of = report.centroidal
-    assert of is not None
-    h, v = of.momentum, of.average_velocity
-    return facts(
-        [
-            ("linear", f"{_numbers(h[:3])} kg m/s"),
-            ("angular", f"{_numbers(h[3:])} kg m²/s"),
-            ("average velocity", f"{_numbers(v[:3])} m/s, {_numbers(v[3:])} rad/s"),
-            ("inertia", f"{_numbers(np.linalg.eigvalsh(of.inertia[3:, 3:]))} kg m², principal"),
-        ]
-    )
+    assert report.centroidal is not None
+    linear, angular, velocity, moments = words.momentum(report.centroidal)
+    pairs = [("linear", linear), ("angular", angular), ("average velocity", velocity), ("inertia", f"{moments}, principal")]
+    return facts(pairs)
 
 
 def _locked(report: Report, width: int) -> Any:
@@ -310,7 +284,7 @@ def _locked(report: Report, width: int) -> Any:
     A, labels = locked.connection, velocity_labels(report.robot)[6:]
     at = int(np.argmax(np.linalg.norm(A[3:], axis=0)))
     pairs: list[tuple[str, Any]] = [
-        ("locked velocity", f"{_numbers(locked.velocity[:3])} m/s, {_numbers(locked.velocity[3:])} rad/s"),
+        ("locked velocity", twist(locked.velocity)),
         ("connection", f"{labels[at]} turns the base most: {number(float(np.linalg.norm(A[3:, at])), 3)} rad for each rad"),
     ]
     strong = strongest_pairs(report.robot, locked)
@@ -341,17 +315,3 @@ def _doctor(findings: tuple[Finding, ...], most: int = 8) -> Text:
     if len(findings) > most:
         lines.append(Text(f"and {len(findings) - most} more; 'fallingcat doctor' lists all", style=QUIET))
     return Text("\n").join(lines)
-
-
-def _numbers(x: Any, digits: int = 4) -> str:
-    """Numbers in brackets; what is rounding beside the largest is zero."""
-    small = 1e-12 * float(np.abs(x).max(initial=0.0))
-    return "(" + ", ".join(number(float(v) if abs(v) > small else 0.0, digits) for v in x) + ")"
-
-
-def _places(dofs: range) -> str:
-    return str(dofs[0]) if len(dofs) == 1 else f"{dofs[0]}–{dofs[-1]}"
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
