@@ -36,7 +36,7 @@ def test_help_imports_no_implementation() -> None:
 
 def test_module_and_pipe() -> None:
     with command("report", "cat") as process:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
     assert process.returncode == 0
     assert err == ""
     assert "\x1b" not in out
@@ -50,21 +50,21 @@ def test_a_reader_that_leaves_is_no_error(words: tuple[str, ...]) -> None:
     os.close(read)
     with command(*words, stdout=write) as process:
         os.close(write)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=300)
     assert err == ""
     assert process.returncode == 141
 
 
 def test_a_terminal_without_unicode_is_no_error() -> None:
     with command("report", "tree9", env={"PYTHONIOENCODING": "ascii"}, encoding="ascii") as process:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (0, "")
     assert "tree9" in out
 
 
 def open_when_read(fifo: Path) -> int:
     """The writing end of a named pipe, as soon as somebody reads it."""
-    for _ in range(600):
+    for _ in range(3000):
         try:
             return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
         except OSError:
@@ -82,7 +82,7 @@ def test_interrupt_by_signal(tmp_path: Path) -> None:
         time.sleep(0.5)  # until it is in the read, where the signal cannot be missed
         process.send_signal(signal.SIGINT)
         try:
-            _, err = process.communicate(timeout=60)
+            _, err = process.communicate(timeout=300)
         finally:
             process.kill()
     os.close(writer)

@@ -277,7 +277,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
     # The page says when it begins to be written; from then on the writer waits for the signal.
     code = (
         "import sys, time; from fallingcat.view import pages\n"
-        "def wait(*_): print('writing', flush=True); time.sleep(60)\n"
+        "def wait(*_): print('writing', flush=True); time.sleep(600)\n"
         "pages.os.replace = wait\n"
         "from fallingcat.cli.main import main\n"
         f"sys.exit(main(['report', 'tree9', '--timings', 'none', '--html', {str(target)!r}]))"
@@ -291,7 +291,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         try:
-            _, err = process.communicate(timeout=60)
+            _, err = process.communicate(timeout=300)
         finally:
             process.kill()
     assert (process.returncode, err) == (130, "fallingcat: interrupted\n")

@@ -39,6 +39,6 @@ def open_page(page: Path, *options: str, width: int = 1000, height: int = 900, p
         "--enable-logging=stderr", "--v=0", f"--window-size={width},{height}", "--virtual-time-budget=2000", *options,
         *([f"--screenshot={picture}"] if picture else []), "--dump-dom", page.as_uri(),
     ]  # fmt: skip
-    done = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", timeout=600, check=False)
     assert "<html" in done.stdout, done.stderr
     return Seen(done.stdout, tuple(line for line in done.stderr.splitlines() if "CONSOLE" in line))

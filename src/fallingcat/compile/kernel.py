@@ -133,17 +133,20 @@ class Kernel:
         return results[0] if out is not None or results[0].ndim else float(results[0])
 
     def _plain_batch(self, values: tuple[Any, ...], out: Any) -> tuple[Array, ...] | None:
-        """The results by one native call; None if the arguments are not contiguous batches or several threads are to do it."""
-        if threads() != 1 or not values or type(values[0]) is not np.ndarray or values[0].ndim != 2:
-            return None
-        many = self._native_batch().many
-        if many is None:
+        """The results by one native call; None if the arguments are not contiguous batches or several threads are to do it.
+
+        The first batch takes the other way, so that arguments that do not fit are found before anything is compiled.
+        """
+        if self._batch is None or self._batch.many is None or threads() != 1:
             return None
         if out is None:
-            out = tuple([RESULTS.empty((len(values[0]), *o.shape)) for o in self.task.outputs])
+            first = values[0] if values else None
+            if type(first) is not np.ndarray or first.ndim != 2:
+                return None
+            out = tuple([RESULTS.empty((len(first), *o.shape)) for o in self.task.outputs])
         elif not isinstance(out, tuple):
             out = (out,)
-        return out if many(*values, *out) == 0 else None
+        return out if self._batch.many(*values, *out) == 0 else None
 
     def _run(self, batch: Batch, outs: list[Array]) -> bool:
         """Compute all rows of a batch into contiguous 2-d arrays; False if a quaternion is far from unit length."""
