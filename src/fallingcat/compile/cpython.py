@@ -84,14 +84,11 @@ class _MethodDef(ctypes.Structure):
 METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
-_definitions: list[_MethodDef] = []
-"""Never freed: CPython looks at a function's definition until the very end of the function's life."""
-
-
 def builtin(name: str, address: int, owner: Any, doc: str) -> Any:
     """A built-in function at an address, bound to `owner`."""
     definition = _MethodDef(name.encode(), address, METH_FASTCALL_KEYWORDS, doc.encode())
-    _definitions.append(definition)
+    # Never freed: CPython looks at it until the end of the function's life, which may come after that of all modules.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     return new(ctypes.addressof(definition), owner, None)
