@@ -19,6 +19,7 @@ from fallingcat.trace.dots import DotTable
 from fallingcat.trace.expr import Block, Expr, wrap
 from fallingcat.trace.graph import Graph
 from fallingcat.trace.ops import OPS
+from fallingcat.trace.sums import start_sums
 
 Operation = str | BlockOp | DotTable
 Instruction = tuple[Operation, tuple[int, ...]]
@@ -223,7 +224,8 @@ def _extract(task: Task, graph: Graph, outputs: list[list[int]]) -> Program:
         number[i] = first + len(instructions)
         instructions.append((op, tuple(number[a] for a in args)))
     results = tuple(() if is_whole(flat) else tuple(number[i] for i in flat) for flat in outputs)
-    return Program(task.name, task.inputs, task.outputs, tuple(constants), tuple(instructions), results)
+    final, results = start_sums(first, instructions, results)
+    return Program(task.name, task.inputs, task.outputs, tuple(constants), final, results)
 
 
 def _choose_fused(nodes: list[Any], live: list[int], kept: set[int]) -> tuple[dict[int, Any], set[int]]:
