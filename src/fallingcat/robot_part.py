@@ -27,6 +27,8 @@ class Part:
     """A family of methods of `Robot`."""
 
     def __init__(self, model: Model) -> None:
+        for name in FUNCTIONS:  # compiled methods of another model, when somebody calls this again
+            self.__dict__.pop(name, None)
         self.model = model
         self._kernels: dict[Any, Kernel] = {}
         self._calls: dict[tuple[Any, ...], Callable[..., Any]] = {}
@@ -48,10 +50,7 @@ class Part:
         return found
 
     def _make_kernel(self, made: Task, plain: bool) -> Kernel:
-        if not plain:
-            return Kernel(made)
-        # The method itself is the slow path of its compiled form.
-        return Kernel(made, owner=self, slow=getattr(type(self), made.name).__get__(self))
+        return Kernel(made, owner=self if plain else None)
 
     def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Result:  # type: ignore[type-var]
         """Run a compiled function; from the second call on, the quickest way into it is at hand.
