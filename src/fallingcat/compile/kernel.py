@@ -43,12 +43,14 @@ if hasattr(os, "register_at_fork"):
 class Kernel:
     """Machine code for a task. Safe to call from many threads at once."""
 
-    def __init__(self, task: Task, owner: Any = None, slow: Callable[..., Any] | None = None) -> None:
-        """`owner` is what the fast call is bound to, `slow` where it sends all but plain single states."""
+    def __init__(
+        self, task: Task, owner: Any = None, slow: Callable[..., Any] | None = None, program: Program | None = None
+    ) -> None:
+        """`owner` is what the fast call is bound to, `slow` where it sends all but plain single states; `program`: if traced."""
         self.task = task
         self._owner = self if owner is None else owner
         self._slow = self if slow is None else slow
-        self._program: Program | None = None
+        self._program: Program | None = program
         self._entry: Any = None
         self._direct: Any = None
         self._batch: NativeBatch | None = None
