@@ -193,7 +193,7 @@ def _checked_parameters(function: Any, robot: Any) -> Mapping[str, inspect.Param
     try:
         found = dict(_after_robot(function))
     except (TypeError, ValueError):
-        raise InputError("fc.compile: the arguments of this function are not known", expected=expected, got=repr(function)) from None
+        raise InputError("fc.compile: unknown arguments of this function", expected=expected, got=repr(function)) from None
     for name, parameter in found.items():
         if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
             raise InputError(f"fc.compile: {parameter} has no length", expected=expected, hint="write the arguments out")

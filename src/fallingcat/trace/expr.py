@@ -83,7 +83,7 @@ class Expr:
         """To a whole number, or to half of an odd one, by products and a square root."""
         if not isinstance(exponent, (Real, Expr)):
             return NotImplemented
-        if type(exponent) is Expr or not float(2 * exponent).is_integer():
+        if type(exponent) is Expr or not (2.0 * float(exponent)).is_integer():
             raise TraceError(f"a traced value can be raised to whole numbers and their halves, not to {exponent!r}")
         whole, half = divmod(int(abs(2 * exponent)), 2)
         power = _natural_power(self, whole)
