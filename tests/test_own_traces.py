@@ -269,7 +269,7 @@ MEETINGS: dict[str, Callable[[Any, Any], Any]] = {
     "dots": lambda x, old: scalar.dots(list(x), [[y, y] for y in old], JOBS, 2)[0],
     "dots of numbers": lambda x, old: scalar.dots([1.0, 2.0, 3.0], [[x[0], y] for y in old], JOBS, 2)[0],
     "block": lambda x, old: scalar.dots(scalar.dots(list(x), [[y, y] for y in x], JOBS, 2), [[old[0]]], JOBS[:0], 1)[0],
-    "array": lambda x, old: (np.array(x, dtype=object) @ np.array(old, dtype=object)),
+    "array": lambda x, old: np.array(x, dtype=object) @ np.array(old, dtype=object),
 }
 
 
