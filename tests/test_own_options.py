@@ -195,6 +195,7 @@ def test_a_step_with_a_time_that_is_an_argument(robot: fc.Robot) -> None:
 
     def after(r: Any, q: Any, nu: Any, tau: Any, dt: Any) -> Any:
         step = r.step(q, nu, tau, dt[0], "rk4", {"link7": [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]})
+        step.nu[0] = step.nu[0] + 0.0  # an array of its own
         return np.concatenate([step.q, step.nu])
 
     expected = robot.step(q, nu, tau, 0.02, "rk4", {"link7": [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]})
@@ -314,6 +315,7 @@ def test_the_same_words_as_outside(robot: fc.Robot, what: str) -> None:
         (lambda r, q: r.random_velocity(0), "random_velocity cannot be used inside"),
         (lambda r, q: r.kernel("mass_matrix")(q), r"kernel cannot be used inside.*mass_matrix\(\.\.\.\) itself"),
         (lambda r, q: r.discretize(q, 0.0 * q[1:], q[1:], 0.1).A, "zoh' cannot be traced.*'euler' or 'rk4'"),
+        (lambda r, q: r.discretize(r.neutral(), np.zeros(r.nv), np.zeros(r.nv), q[0]).A, "zoh' cannot be traced"),
     ],
 )
 def test_what_cannot_be_inside_says_so(robot: fc.Robot, function: Any, words: str) -> None:

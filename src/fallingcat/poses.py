@@ -79,22 +79,22 @@ def split_configuration(floating: bool, q: ArrayLike, nq: int) -> tuple[Array, A
     if not floating:
         return H, q.copy()
     H[..., :3, 3] = q[..., :3]
-    H[..., :3, :3] = _each(so3.from_quaternion, q[..., 3:7], 1) if q.dtype == object else _rotations(q)
+    if q.dtype == object:
+        H[..., :3, :3] = _each(so3.from_quaternion, q[..., 3:7], 1)
+    else:
+        _turn(H, q)
     return H, q[..., 7:].copy()
 
 
-def _rotations(q: Array) -> Array:
-    """The orientations of the base, of quaternions that are checked and normalised."""
+def _turn(H: Array, q: Array) -> None:
+    """The orientation of the base into its pose, from quaternions that are checked and normalised."""
     length = np.linalg.norm(q[..., 3:7], axis=-1, keepdims=True)
     if np.any(np.abs(length - 1.0) > QUATERNION_TOLERANCE):
         raise InputError("the quaternion q[..., 3:7] is far from unit length", expected="length 1", hint="order is x y z w")
     x, y, z, w = np.moveaxis(q[..., 3:7] / length, -1, 0)
-    rows = (
-        np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)], -1),
-        np.stack([2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)], -1),
-        np.stack([2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)], -1),
-    )
-    return np.stack(rows, axis=-2)
+    H[..., 0, :3] = np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)], -1)
+    H[..., 1, :3] = np.stack([2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)], -1)
+    H[..., 2, :3] = np.stack([2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)], -1)
 
 
 def _each(function: Callable[..., Any], a: NDArray[Any], axes: int) -> NDArray[Any]:

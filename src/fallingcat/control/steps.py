@@ -85,7 +85,7 @@ def _flow(robot: Robot, motion: Motion) -> tuple[Array, Array]:
     A: Array = np.asarray(found.A)
     B: Array = np.asarray(found.B)
     m = A.shape[-1]
-    if A.dtype == object:
+    if A.dtype == object or motion.dt.dtype == object:
         raise TraceError(
             "discretize with method='zoh' cannot be traced: how often the matrix exponential squares depends on its values; "
             "use method='euler' or 'rk4', or linearize"
@@ -302,7 +302,7 @@ def _prepared(
 
 def _copied(results: tuple[Array, ...], values: tuple[Array, ...]) -> tuple[Array, ...]:
     if any(result.dtype == object for result in results):
-        return tuple(np.broadcast_to(value, result.shape) for result, value in zip(results, values, strict=True))
+        return tuple(np.broadcast_to(value, result.shape).copy() for result, value in zip(results, values, strict=True))
     for result, value in zip(results, values, strict=True):
         result[...] = value
     return results
