@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from fallingcat.arguments import Batch, check_out, prepare
 from fallingcat.compile import Kernel
 from fallingcat.errors import FrameError, InputError
 from fallingcat.functions import FUNCTIONS, task
@@ -73,11 +75,7 @@ class Part:
         return result
 
     def _run_with_wrenches(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches, options: Any) -> Any:
-        if not isinstance(wrenches, Mapping):
-            raise InputError(
-                f"{name}: wrenches is not a mapping", expected="frame name -> (..., 6)", got=type(wrenches).__name__,
-                hint='as in wrenches={"left_foot": w}',
-            )  # fmt: skip
+        check_wrenches(name, wrenches)
         if not wrenches:
             return self._run(name, values, out, **options)
         kernel = self.kernel(name, wrenches, **options)
@@ -88,9 +86,29 @@ class Part:
         if kernel.entry_made and len(key) == 1 and not self._overrides(key[0]):
             self.__dict__[key[0]] = kernel.entry
 
+    # What composed functions take arguments and results with; over symbols (`Formulas`) it is something else.
+
+    def _numbers(self, value: Any) -> NDArray[Any]:
+        return np.asarray(value, dtype=np.float64)
+
+    def _prepare(self, made: Task, values: Sequence[Any], check: bool = True) -> Batch:
+        return prepare(made, values, check)
+
+    def _results(self, made: Task, shape: tuple[int, ...], out: Any) -> tuple[NDArray[Any], ...]:
+        return check_out(made, shape, out)
+
     def _overrides(self, name: str) -> bool:
         """Is the method that of somebody's own class, which must go on being called?"""
         return bool(getattr(type(self), name).__module__.partition(".")[0] != __name__.partition(".")[0])
+
+
+def check_wrenches(name: str, wrenches: Any) -> None:
+    """Refuse wrenches that say nothing about where they act."""
+    if not isinstance(wrenches, Mapping):
+        raise InputError(
+            f"{name}: wrenches is not a mapping", expected="frame name -> (..., 6)", got=type(wrenches).__name__,
+            hint='as in wrenches={"left_foot": w}',
+        )  # fmt: skip
 
 
 def check_options(options: Mapping[str, Any]) -> None:

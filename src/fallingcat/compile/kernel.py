@@ -44,11 +44,12 @@ if hasattr(os, "register_at_fork"):
 class Kernel:
     """Machine code for a task. Safe to call from many threads at once."""
 
-    def __init__(self, task: Task, owner: Any = None) -> None:
-        """`owner` is what the fast call is bound to: a robot, whose method of that name takes all but plain single states."""
+    def __init__(self, task: Task, owner: Any = None, program: Program | None = None) -> None:
+        """`owner` is what the fast call is bound to: a robot, whose method of that name takes all but plain single states.
+        `program`: if the task has been traced already."""
         self.task = task
         self._owner = owner
-        self._program: Program | None = None
+        self._program: Program | None = program
         self._entry: Any = None
         self._direct: Any = None
         self._batch: NativeBatch | None = None
