@@ -15,6 +15,7 @@ from fallingcat.functions import FUNCTIONS, task
 from fallingcat.model.joints import Representation
 from fallingcat.model.model import Model
 from fallingcat.model.suggest import closest
+from fallingcat.robot_methods import CompiledMethod, has_code
 from fallingcat.task import Task
 
 Wrenches = Mapping[str, ArrayLike]
@@ -27,6 +28,13 @@ Result = TypeVar("Result")
 
 class Part:
     """A family of methods of `Robot`."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Methods of the library's own classes that are functions of the table run compiled code."""
+        super().__init_subclass__(**options)
+        if cls.__module__.partition(".")[0] == __name__.partition(".")[0]:
+            for name in FUNCTIONS.keys() & cls.__dict__.keys():
+                setattr(cls, name, CompiledMethod(cls.__dict__[name]))
 
     def __init__(self, model: Model) -> None:
         for name in FUNCTIONS:  # compiled methods of another model, when somebody calls this again
@@ -48,17 +56,11 @@ class Part:
         found = self._kernels.get(key)
         if found is None:
             made = task(self.model, name, frames, **options)
-            found = self._kernels.setdefault(key, self._make_kernel(made, plain=len(key) == 2 and not frames))
+            found = self._kernels.setdefault(key, Kernel(made))
         return found
 
-    def _make_kernel(self, made: Task, plain: bool) -> Kernel:
-        return Kernel(made, owner=self if plain else None)
-
     def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Result:  # type: ignore[type-var]
-        """Run a compiled function; from the second call on, the quickest way into it is at hand.
-
-        Without options it also stands in the instance itself, in place of the method.
-        """
+        """Run a compiled function; from the second call on, the quickest way into it is at hand."""
         if wrenches is not None:
             with_wrenches: Result = self._run_with_wrenches(name, values, out, wrenches, options)
             return with_wrenches
@@ -79,12 +81,13 @@ class Part:
         if not wrenches:
             return self._run(name, values, out, **options)
         kernel = self.kernel(name, wrenches, **options)
-        return kernel.direct(*values, *wrenches.values(), **({} if out is None else {"out": out}))
+        call = kernel.entry if kernel.entry_made else kernel
+        return call(*values, *wrenches.values(), **({} if out is None else {"out": out}))
 
     def _remember(self, key: tuple[Any, ...], kernel: Kernel) -> None:
-        self._calls[key] = kernel.direct
-        if kernel.entry_made and len(key) == 1 and not self._overrides(key[0]):
-            self.__dict__[key[0]] = kernel.entry
+        self._calls[key] = kernel.entry if kernel.entry_made else kernel
+        if len(key) == 1:
+            has_code(self, kernel)
 
     # What composed functions take arguments and results with; over symbols (`Formulas`) it is something else.
 
@@ -96,10 +99,6 @@ class Part:
 
     def _results(self, made: Task, shape: tuple[int, ...], out: Any) -> tuple[NDArray[Any], ...]:
         return check_out(made, shape, out)
-
-    def _overrides(self, name: str) -> bool:
-        """Is the method that of somebody's own class, which must go on being called?"""
-        return bool(getattr(type(self), name).__module__.partition(".")[0] != __name__.partition(".")[0])
 
 
 def check_wrenches(name: str, wrenches: Any) -> None:
