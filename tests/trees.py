@@ -170,8 +170,10 @@ class Plain(fc.Robot):
     """A robot whose functions run in Python, not compiled: for tests with many robots and few calls on each."""
 
     def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Any = None, **options: Any) -> Any:
-        wrenches = wrenches or {}
-        return eager.run(task(self.model, name, tuple(wrenches), **options), (*values, *wrenches.values()), out)
+        found = self._on_bodies(name, wrenches) if wrenches is not None else None
+        if found is not None:
+            values, options = (*values, found.values), options | {"wrenches": found.axes}
+        return eager.run(task(self.model, name, **options), values, out)
 
     def with_base(self, link: str) -> Plain:
         return Plain(self.description, base=link, **self._options)

@@ -21,9 +21,10 @@ from fallingcat.model.sources import bundled_robots as robots
 from fallingcat.own import compile as compile
 from fallingcat.robot import Robot as Robot
 from fallingcat.robot import load as load
+from fallingcat.wrenches import Wrenches as Wrenches
 
 __version__ = "0.1.0"
 __all__ = [
     "Builder", "Description", "FallingCatError", "Finding", "FrameError", "InputError", "ModelError", "Robot", "TraceError",
-    "change_coordinates", "compile", "converters", "diagnose", "load", "robots", "set_threads",
+    "Wrenches", "change_coordinates", "compile", "converters", "diagnose", "load", "robots", "set_threads",
 ]  # fmt: skip

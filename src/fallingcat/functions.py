@@ -1,7 +1,7 @@
 """The table of a robot's functions: inputs, outputs, and the algorithm behind each.
 
 `task(model, name, **options)` makes the task that the eager runner, the tracer and the compiler share.
-Options (a frame's name, a representation, the frames of external wrenches) are fixed per task.
+Options (a frame's name, a representation, the axes of external wrenches) are fixed per task.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from fallingcat.algorithms import (
     rnea,
     rnea_derivatives,
 )
-from fallingcat.algorithms.kinematics import body_forces
+from fallingcat.algorithms.held_wrenches import SIZES, on_bodies
+from fallingcat.errors import InputError
 from fallingcat.model.model import Model
 from fallingcat.task import Input, Output, Task
 
@@ -245,9 +246,13 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 
-def task(model: Model, name: str, wrench_frames: tuple[str, ...] = (), **options: Any) -> Task:
-    """The task for one function of one robot with its options fixed."""
+def task(model: Model, name: str, wrenches: str = "", **options: Any) -> Task:
+    """The task for one function of one robot with its options fixed.
+
+    wrenches: the axes of one more input, wrenches on all bodies (`algorithms.held_wrenches`); empty for none.
+    """
     function = FUNCTIONS[name]
+    _check_wrenches(name, function, wrenches)
     if function.any_representation:
         model = model.in_representation(options.pop("representation", "body"))
     sizes = {"nq": model.nq, "nv": model.nv, "n": model.n, "2nv": 2 * model.nv, "parameters": 10 * len(model.bodies)}
@@ -256,16 +261,23 @@ def task(model: Model, name: str, wrench_frames: tuple[str, ...] = (), **options
         return sizes[s] if isinstance(s, str) else s
 
     inputs = [Input(n, size(s), quaternions(model) if s == "nq" else ()) for n, s in function.inputs]
-    inputs += [Input(f"wrenches[{frame!r}]", 6) for frame in wrench_frames]
+    if wrenches:
+        inputs.append(Input("wrenches", SIZES[wrenches] * len(model.bodies)))
     outputs = tuple(Output(n, tuple(size(s) for s in shape)) for n, shape in function.outputs)
-    for frame in wrench_frames:
-        model.frame(frame)
     if "frame" in options:
         model.frame(options["frame"])
 
-    evaluate = Evaluate(model, name, wrench_frames, tuple(sorted(options.items())))
-    key = f"{evaluate.name} {evaluate.wrench_frames} {evaluate.options} {model.digest}"
+    evaluate = Evaluate(model, name, wrenches, tuple(sorted(options.items())))
+    key = f"{evaluate.name} {evaluate.wrenches} {evaluate.options} {model.digest}"
     return Task(name, tuple(inputs), outputs, evaluate, key, function.results)
+
+
+def _check_wrenches(name: str, function: Function, axes: Any) -> None:
+    if axes and not function.wrenches:
+        takes = ", ".join(k for k, f in FUNCTIONS.items() if f.wrenches)
+        raise InputError(f"{name} takes no wrenches", expected=f"one of {takes}")
+    if axes and (not isinstance(axes, str) or axes not in SIZES):
+        raise InputError(f"{name}: unknown axes of wrenches", expected="'body', 'mixed' or 'inertial'", got=repr(axes))
 
 
 @dataclass(frozen=True)
@@ -274,16 +286,15 @@ class Evaluate:
 
     model: Model
     name: str
-    wrench_frames: tuple[str, ...] = ()
+    wrenches: str = ""
     options: tuple[tuple[str, Any], ...] = ()
 
     def __call__(self, *vectors: Any) -> Any:
         function = FUNCTIONS[self.name]
         own = vectors[: len(function.inputs)]
         options = dict(self.options)
-        if self.wrench_frames:
-            wrenches = dict(zip(self.wrench_frames, vectors[len(own) :], strict=True))
-            return function.algorithm(self.model, *own, body_forces(self.model, wrenches), **options)
+        if self.wrenches:
+            return function.algorithm(self.model, *own, on_bodies(self.model, own[0], vectors[-1], self.wrenches), **options)
         return function.algorithm(self.model, *own, **options)
 
 

@@ -288,7 +288,7 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control):
     ) -> Array:
         """tau = M dnu + h - sum J^T w, (..., nv): the extended inverse dynamics of paper 000 (Table 4), base wrench first.
 
-        wrenches: frame name -> (..., 6), acting on the robot, body-fixed in that frame.
+        wrenches: frame name -> (..., 6), acting on the robot, body-fixed in that frame; or `fc.Wrenches`, in other axes.
         representation: of the base twist in nu, its rate in dnu, and the base wrench (paper 004).
         """
         return self._run("inverse_dynamics", (q, nu, dnu), out, wrenches, **in_representation(representation))

@@ -45,7 +45,7 @@ class Control(Part):
         Exact at every orientation: A = [[-ad(v), 0, 1, 0], [0, 0, 0, 1], [D1 FD, D2 FD, D3 FD, D4 FD]], B = [0; M^-1 S].
         tau: nv entries, base wrench first, or the n joint torques with no wrench on the base; u are joint torques.
         velocity: the base twist in nu, and in z, is the body-fixed one, the "mixed" one, or the "inertial" one of eq. 67.
-        wrenches: frame name -> (..., 6), held fixed in the coordinates of their frames.
+        wrenches: frame name -> (..., 6), held fixed in the coordinates of their frames; or `fc.Wrenches`, in their axes.
         """
         check_velocity(velocity)
         options = {} if velocity == "body" else {"velocity": velocity}

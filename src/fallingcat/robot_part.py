@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.arguments import Batch, check_out, prepare
 from fallingcat.compile import Kernel
+from fallingcat.compile.spread import spread
 from fallingcat.errors import FrameError, InputError
 from fallingcat.functions import FUNCTIONS, task
 from fallingcat.model.joints import Representation
@@ -17,9 +18,11 @@ from fallingcat.model.model import Model
 from fallingcat.model.suggest import closest
 from fallingcat.robot_methods import CompiledMethod, has_code
 from fallingcat.task import Task
+from fallingcat.wrenches import KEPT, BodyWrenches, Key, Table, one_state, table, taken_apart
+from fallingcat.wrenches import Wrenches as FrameWrenches
 
-Wrenches = Mapping[str, ArrayLike]
-"""Frame name -> (..., 6), acting on the robot, body-fixed in that frame."""
+Wrenches = Mapping[str, ArrayLike] | FrameWrenches | BodyWrenches
+"""Frame name -> (..., 6), acting on the robot, body-fixed in that frame; or in axes of the user's choice."""
 
 
 Result = TypeVar("Result")
@@ -42,28 +45,32 @@ class Part:
         self.model = model
         self._kernels: dict[Any, Kernel] = {}
         self._calls: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self._tables: dict[Key, Table] = {}
 
-    def kernel(self, name: str, wrenches: Iterable[str] = (), **options: Any) -> Kernel:
+    def kernel(self, name: str, **options: Any) -> Kernel:
         """The compiled function behind a method, for its program, operation count and code.
+
+        Options are those of the method; wrenches="body" (or "mixed", "inertial") is the function that takes wrenches on all
+        bodies as one more vector, whatever frames they are given on.
 
         >>> print(fc.load("cat").kernel("inverse_dynamics").program)
         """
         if name not in FUNCTIONS:
             raise InputError(f"no function {name!r}", hint=closest(name, FUNCTIONS))
-        frames = tuple(wrenches)
         check_options(options)
-        key = (name, frames, *options.items())
+        key = (name, *options.items())
         found = self._kernels.get(key)
         if found is None:
-            made = task(self.model, name, frames, **options)
+            made = task(self.model, name, **options)
             found = self._kernels.setdefault(key, Kernel(made))
         return found
 
     def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Result:  # type: ignore[type-var]
         """Run a compiled function; from the second call on, the quickest way into it is at hand."""
         if wrenches is not None:
-            with_wrenches: Result = self._run_with_wrenches(name, values, out, wrenches, options)
-            return with_wrenches
+            found = self._on_bodies(name, wrenches)
+            if found is not None:
+                values, options = (*values, found.values), options | {"wrenches": found.axes}
         key = (name, *options.items())
         try:
             call = self._calls.get(key)
@@ -76,13 +83,27 @@ class Part:
             self._remember(key, call)
         return result
 
-    def _run_with_wrenches(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches, options: Any) -> Any:
-        check_wrenches(name, wrenches)
-        if not wrenches:
-            return self._run(name, values, out, **options)
-        kernel = self.kernel(name, wrenches, **options)
-        call = kernel.entry if kernel.entry_made else kernel
-        return call(*values, *wrenches.values(), **({} if out is None else {"out": out}))
+    def _on_bodies(self, name: str, wrenches: Wrenches) -> BodyWrenches | None:
+        """Wrenches on frames as wrenches on bodies; None if there are none."""
+        if isinstance(wrenches, BodyWrenches):
+            return wrenches
+        key, values = taken_apart(name, wrenches)
+        if not key[0]:
+            return None
+        try:
+            found = self._tables.get(key)
+        except TypeError:  # a frame that cannot be looked up; it is refused below
+            found = None
+        if found is None:
+            if len(self._tables) >= KEPT:
+                self._tables.clear()
+            found = self._tables[key] = table(self.model, key)
+        together = one_state(values, found.shapes)
+        if together is None:
+            parts = tuple(np.moveaxis(values, -2, 0)) if isinstance(values, np.ndarray) else values
+            batch = self._prepare(Task(name, found.checks, (), len), parts, check=False)
+            together = np.concatenate([np.broadcast_to(self._numbers(a), (*batch.shape, 6)) for a in batch.arrays], axis=-1)
+        return BodyWrenches(spread(found.lines, together, found.size), key[1])
 
     def _remember(self, key: tuple[Any, ...], kernel: Kernel) -> None:
         self._calls[key] = kernel.entry if kernel.entry_made else kernel
@@ -99,15 +120,6 @@ class Part:
 
     def _results(self, made: Task, shape: tuple[int, ...], out: Any) -> tuple[NDArray[Any], ...]:
         return check_out(made, shape, out)
-
-
-def check_wrenches(name: str, wrenches: Any) -> None:
-    """Refuse wrenches that say nothing about where they act."""
-    if not isinstance(wrenches, Mapping):
-        raise InputError(
-            f"{name}: wrenches is not a mapping", expected="frame name -> (..., 6)", got=type(wrenches).__name__,
-            hint='as in wrenches={"left_foot": w}',
-        )  # fmt: skip
 
 
 def check_options(options: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fallingcat.algorithms.common_frame import CommonFrame, common_frame, is_shallow, velocities, velocity_products
+from fallingcat.algorithms.held_wrenches import Wrenches
 from fallingcat.algorithms.inverse_product import Columns, Factors, minus_inverse_times
 from fallingcat.algorithms.joint_dynamics import passive_torques
 from fallingcat.algorithms.kinematics import PerBody, Vector
@@ -67,7 +68,10 @@ def derivatives_and_accelerations(
         Minv = inverse_mass_matrix_in(c, bodies, W)
         dnu = accelerations_in(c, bodies, nu, tau, f_ext)
     ID = derivatives_in(c, nu, dnu, f_ext)
-    FD_dq, FD_dnu = minus_inverse_times(model, Minv, factors, (ID.dq, ID.dnu), invariant_columns(c, nu))
+    known_dq, known_dnu = invariant_columns(c, nu)
+    if isinstance(f_ext, Wrenches):  # held by the world: moving the whole robot changes more than the direction of gravity
+        known_dq = {}
+    FD_dq, FD_dnu = minus_inverse_times(model, Minv, factors, (ID.dq, ID.dnu), (known_dq, known_dnu))
     return ForwardDynamicsDerivatives(FD_dq, FD_dnu, Minv), dnu
 
 

@@ -25,6 +25,7 @@ from fallingcat.algorithms.common_frame import (
     velocity_products,
 )
 from fallingcat.algorithms.dense import mirrored
+from fallingcat.algorithms.held_wrenches import minus_torques_of_change
 from fallingcat.algorithms.joint_dynamics import add_armature, add_passive_derivatives
 from fallingcat.algorithms.kinematics import PerBody, Vector
 from fallingcat.algorithms.moving_axes import AxisDerivatives, axis_derivatives
@@ -91,7 +92,7 @@ def derivatives_in(c: CommonFrame, nu: Vector, dnu: Vector, f_ext: Mapping[int, 
         if p != WORLD:
             Ic[p], Bc[p], Fc[p] = Ic[p] + Ic[i], Bc[p] + Bc[i], Fc[p] + Fc[i]
     return InverseDynamicsDerivatives(
-        model.gather_blocks(dq),
+        minus_torques_of_change(model.gather_blocks(dq), model, c.S, c.X, f_ext),
         add_passive_derivatives(model, model.gather_blocks(dv), nu),
         add_armature(model, model.gather_blocks(M)),
     )

@@ -20,9 +20,10 @@ from fallingcat import scalar
 from fallingcat.control.expm import expm
 from fallingcat.errors import InputError, TraceError
 from fallingcat.functions import quaternions
-from fallingcat.robot_part import check_wrenches
+from fallingcat.robot_part import Wrenches
 from fallingcat.task import Input, Output, Task
 from fallingcat.trace.arrays import stand_in
+from fallingcat.wrenches import BodyWrenches
 
 if TYPE_CHECKING:
     from fallingcat.robot import Robot
@@ -54,24 +55,26 @@ class Discretization(NamedTuple):
 
 def step(
     robot: Robot, q: ArrayLike, nu: ArrayLike, tau: ArrayLike, dt: ArrayLike, method: str = "euler",
-    wrenches: Mapping[str, ArrayLike] | None = None, out: Any = None,
+    wrenches: Wrenches | None = None, out: Any = None,
 ) -> Step:  # fmt: skip
     """The state after the time dt under constant torques; see `Robot.step`."""
     scheme = _scheme(method, SCHEMES)
-    task, values = _task(robot, "step", (q, nu, tau), wrenches, Step)
-    results, motion = _prepared(robot, task, values, tuple(wrenches or ()), dt, out, derivatives=False)
+    forces = None if wrenches is None else robot._on_bodies("step", wrenches)
+    task, values = _task(robot, "step", (q, nu, tau), forces, Step)
+    results, motion = _prepared(robot, task, values, forces, dt, out, derivatives=False)
     last = scheme(motion, motion.start(), motion.dt)
     return Step(*_copied(results, (last.q, last.nu)))
 
 
 def discretize(
     robot: Robot, q: ArrayLike, nu: ArrayLike, tau: ArrayLike, dt: ArrayLike, method: str = "zoh",
-    wrenches: Mapping[str, ArrayLike] | None = None, out: Any = None,
+    wrenches: Wrenches | None = None, out: Any = None,
 ) -> Discretization:  # fmt: skip
     """The linear map of perturbations over the time dt; see `Robot.discretize`."""
     scheme = _scheme(method, {"zoh": None} | SCHEMES)
-    task, values = _task(robot, "discretize", (q, nu, tau), wrenches, Discretization)
-    results, motion = _prepared(robot, task, values, tuple(wrenches or ()), dt, out, derivatives=True)
+    forces = None if wrenches is None else robot._on_bodies("discretize", wrenches)
+    task, values = _task(robot, "discretize", (q, nu, tau), forces, Discretization)
+    results, motion = _prepared(robot, task, values, forces, dt, out, derivatives=True)
     if scheme is None:
         return Discretization(*_copied(results, _flow(robot, motion)))
     slope = scheme(motion, motion.start(), motion.dt).slope
@@ -256,11 +259,9 @@ def generalized(robot: Robot, tau: Any) -> Any:
 
 
 def _task(
-    robot: Robot, name: str, values: tuple[Any, ...], wrenches: Mapping[str, ArrayLike] | None, results: type | None
+    robot: Robot, name: str, values: tuple[Any, ...], forces: BodyWrenches | None, results: type | None
 ) -> tuple[Task, tuple[Any, ...]]:
     """A task for the checks of arguments and outputs, and the arguments themselves."""
-    if wrenches is not None:
-        check_wrenches(name, wrenches)
     nq, nv, n = robot.nq, robot.nv, robot.n
     names = {"state_plus": ("q", "nu", "z"), "state_minus": ("q0", "nu0", "q1", "nu1")}.get(name, ("q", "nu", "tau"))
     sizes = {"q": nq, "n": nv, "t": nv, "z": 2 * nv}
@@ -273,14 +274,14 @@ def _task(
         outputs = (Output("A", (2 * nv, 2 * nv)), Output("B", (2 * nv, n)))
     if "tau" in names:
         values = (*values[:2], generalized(robot, values[2]))
-    for frame in wrenches or ():
-        robot.model.frame(frame)
-        inputs.append(Input(f"wrenches[{frame!r}]", 6))
-    return Task(name, tuple(inputs), outputs, len, results=results), (*values, *(wrenches or {}).values())
+    if forces is not None:
+        inputs.append(Input("wrenches", forces.values.shape[-1]))
+        values = (*values, forces.values)
+    return Task(name, tuple(inputs), outputs, len, results=results), values
 
 
 def _prepared(
-    robot: Robot, task: Task, values: tuple[Any, ...], frames: tuple[str, ...], dt: ArrayLike, out: Any, derivatives: bool
+    robot: Robot, task: Task, values: tuple[Any, ...], forces: BodyWrenches | None, dt: ArrayLike, out: Any, derivatives: bool
 ) -> tuple[tuple[Array, ...], Motion]:
     """Checked outputs, and the motion with all its arguments broadcast."""
     batch = robot._prepare(task, values, check=False)  # the robot's functions look at quaternions
@@ -296,8 +297,8 @@ def _prepared(
         np.ascontiguousarray(robot._numbers(a if a.shape[:-1] == shape else np.broadcast_to(a, (*shape, a.shape[-1]))))
         for a in batch.arrays
     )
-    forces = {"wrenches": dict(zip(frames, wrenches, strict=True))} if frames else {}
-    return results, Motion(robot, q, nu, tau, forces, h[..., None], derivatives)
+    given = {} if forces is None else {"wrenches": BodyWrenches(wrenches[0], forces.axes)}
+    return results, Motion(robot, q, nu, tau, given, h[..., None], derivatives)
 
 
 def _copied(results: tuple[Array, ...], values: tuple[Array, ...]) -> tuple[Array, ...]:
