@@ -23,6 +23,7 @@ from fallingcat.algorithms import (
     curvature,
     energy,
     frame_derivatives,
+    frames,
     kinematics,
     linearization,
     minverse,
@@ -58,6 +59,8 @@ class Function:
     """Does it take the base twist in any representation? The model is made for one, the algorithm does not know."""
     floating_only: bool = False
     """Does it refuse a fixed base?"""
+    method: str = ""
+    """The method it stands behind, if that has another name."""
 
 
 Q = ("q", "nq")
@@ -77,6 +80,10 @@ FUNCTIONS: dict[str, Function] = {
     "difference": Function(configuration.difference, (("q0", "nq"), ("q1", "nq")), (("dx", ("nv",)),)),
     # kinematics
     "frame_pose": Function(kinematics.frame_pose, (Q,), (("pose", (4, 4)),), ("frame",)),
+    "pose_of_place": Function(frames.pose_of_place, (Q, ("place", frames.PLACE)), (("pose", (4, 4)),), method="frame_pose"),
+    "frame_poses": Function(frames.frame_poses, (Q,), (("poses", ("frames", 4, 4)),)),
+    "frame_velocities": Function(frames.frame_velocities, (Q, NU), (("v", ("frames", 6)),), ("representation",)),
+    "frame_jacobians": Function(frames.frame_jacobians, (Q,), (("J", ("frames", 6, "nv")),), ("representation",)),
     "frame_jacobian": Function(kinematics.frame_jacobian, (Q,), (("J", (6, "nv")),), FRAME),
     "frame_jacobian_rate": Function(kinematics.frame_jacobian_rate, (Q, NU), (("J_rate", (6, "nv")),), FRAME),
     "frame_velocity": Function(kinematics.frame_velocity, (Q, NU), (("v", (6,)),), FRAME),
@@ -256,6 +263,7 @@ def task(model: Model, name: str, wrenches: str = "", **options: Any) -> Task:
     if function.any_representation:
         model = model.in_representation(options.pop("representation", "body"))
     sizes = {"nq": model.nq, "nv": model.nv, "n": model.n, "2nv": 2 * model.nv, "parameters": 10 * len(model.bodies)}
+    sizes["frames"] = len(model.frames)
 
     def size(s: Size) -> int:
         return sizes[s] if isinstance(s, str) else s
@@ -269,7 +277,7 @@ def task(model: Model, name: str, wrenches: str = "", **options: Any) -> Task:
 
     evaluate = Evaluate(model, name, wrenches, tuple(sorted(options.items())))
     key = f"{evaluate.name} {evaluate.wrenches} {evaluate.options} {model.digest}"
-    return Task(name, tuple(inputs), outputs, evaluate, key, function.results)
+    return Task(function.method or name, tuple(inputs), outputs, evaluate, key, function.results)
 
 
 def _check_wrenches(name: str, function: Function, axes: Any) -> None:

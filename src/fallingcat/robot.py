@@ -26,6 +26,7 @@ from fallingcat.robot_base import AnyBase
 from fallingcat.robot_control import Control
 from fallingcat.robot_coriolis import Coriolis
 from fallingcat.robot_derivatives import Derivatives
+from fallingcat.robot_frames import Frames
 from fallingcat.robot_part import Wrenches, in_representation
 from fallingcat.robot_reduced import Reduced
 
@@ -66,7 +67,7 @@ def load(
     return Robot(description, floating=floating, base=base, joint_dynamics=joint_dynamics, **options)  # type: ignore[arg-type]
 
 
-class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control):
+class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control):
     """A robot and everything that can be asked about its motion."""
 
     def __init__(
@@ -229,41 +230,6 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control):
 
     # -----------------------------------------------------------------------------------------------------------------
     # Kinematics
-
-    def frame_pose(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
-        """The pose of a frame in the world, (..., 4, 4)."""
-        return self._run("frame_pose", (q,), out, frame=frame)
-
-    def frame_jacobian(
-        self, q: ArrayLike, frame: str, representation: Representation = "body", *, out: Array | None = None
-    ) -> Array:
-        """J with twist = J nu, (..., 6, nv). `representation` names the twist and the base twist in nu (paper 004, eq. 10)."""
-        return self._run("frame_jacobian", (q,), out, frame=frame, representation=representation)
-
-    def frame_jacobian_rate(
-        self, q: ArrayLike, nu: ArrayLike, frame: str, representation: Representation = "body", *, out: Array | None = None
-    ) -> Array:
-        """The rate of `frame_jacobian` along nu, (..., 6, nv)."""
-        return self._run("frame_jacobian_rate", (q, nu), out, frame=frame, representation=representation)
-
-    def frame_velocity(
-        self, q: ArrayLike, nu: ArrayLike, frame: str, representation: Representation = "body", *, out: Array | None = None
-    ) -> Array:
-        """The twist of a frame, (..., 6)."""
-        return self._run("frame_velocity", (q, nu), out, frame=frame, representation=representation)
-
-    def frame_acceleration(
-        self,
-        q: ArrayLike,
-        nu: ArrayLike,
-        dnu: ArrayLike,
-        frame: str,
-        representation: Representation = "body",
-        *,
-        out: Array | None = None,
-    ) -> Array:
-        """The rate of `frame_velocity`, (..., 6). With "mixed", the linear part is the acceleration of the origin."""
-        return self._run("frame_acceleration", (q, nu, dnu), out, frame=frame, representation=representation)
 
     def center_of_mass(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """The centre of mass in the world, (..., 3)."""

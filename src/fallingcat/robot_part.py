@@ -46,6 +46,8 @@ class Part:
         self._kernels: dict[Any, Kernel] = {}
         self._calls: dict[tuple[Any, ...], Callable[..., Any]] = {}
         self._tables: dict[Key, Table] = {}
+        self._places: dict[str, NDArray[Any]] = {}
+        self._chosen: dict[tuple[str, ...], NDArray[np.intp]] = {}
 
     def kernel(self, name: str, **options: Any) -> Kernel:
         """The compiled function behind a method, for its program, operation count and code.
@@ -107,7 +109,7 @@ class Part:
 
     def _remember(self, key: tuple[Any, ...], kernel: Kernel) -> None:
         self._calls[key] = kernel.entry if kernel.entry_made else kernel
-        if len(key) == 1:
+        if key == (kernel.task.name,):
             has_code(self, kernel)
 
     # What composed functions take arguments and results with; over symbols (`Formulas`) it is something else.

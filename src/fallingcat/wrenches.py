@@ -22,7 +22,7 @@ from fallingcat.task import Input
 Array = NDArray[np.float64]
 
 KEPT = 1024
-"""Tables that a robot keeps."""
+"""Tables, and choices of frames, that a robot keeps."""
 
 
 Key = tuple[tuple[str, ...], str, tuple[tuple[float, ...], ...] | None]
