@@ -80,7 +80,6 @@ FUNCTIONS: dict[str, Function] = {
     "difference": Function(configuration.difference, (("q0", "nq"), ("q1", "nq")), (("dx", ("nv",)),)),
     # kinematics
     "frame_pose": Function(kinematics.frame_pose, (Q,), (("pose", (4, 4)),), ("frame",)),
-    "pose_of_place": Function(frames.pose_of_place, (Q, ("place", frames.PLACE)), (("pose", (4, 4)),), method="frame_pose"),
     "frame_poses": Function(frames.frame_poses, (Q,), (("poses", ("frames", 4, 4)),)),
     "frame_velocities": Function(frames.frame_velocities, (Q, NU), (("v", ("frames", 6)),), ("representation",)),
     "frame_jacobians": Function(frames.frame_jacobians, (Q,), (("J", ("frames", 6, "nv")),), ("representation",)),
@@ -253,12 +252,18 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 
+BEHIND: dict[str, Function] = {
+    "pose_of_place": Function(frames.pose_of_place, (Q, ("place", frames.PLACE)), (("pose", (4, 4)),), method="frame_pose"),
+}
+"""Functions that stand behind methods of another name."""
+
+
 def task(model: Model, name: str, wrenches: str = "", **options: Any) -> Task:
     """The task for one function of one robot with its options fixed.
 
     wrenches: the axes of one more input, wrenches on all bodies (`algorithms.held_wrenches`); empty for none.
     """
-    function = FUNCTIONS[name]
+    function = FUNCTIONS.get(name) or BEHIND[name]
     _check_wrenches(name, function, wrenches)
     if function.any_representation:
         model = model.in_representation(options.pop("representation", "body"))
@@ -298,7 +303,7 @@ class Evaluate:
     options: tuple[tuple[str, Any], ...] = ()
 
     def __call__(self, *vectors: Any) -> Any:
-        function = FUNCTIONS[self.name]
+        function = FUNCTIONS.get(self.name) or BEHIND[self.name]
         own = vectors[: len(function.inputs)]
         options = dict(self.options)
         if self.wrenches:

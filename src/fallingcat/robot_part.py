@@ -12,7 +12,7 @@ from fallingcat.arguments import Batch, check_out, prepare
 from fallingcat.compile import Kernel
 from fallingcat.compile.spread import spread
 from fallingcat.errors import FrameError, InputError
-from fallingcat.functions import FUNCTIONS, task
+from fallingcat.functions import BEHIND, FUNCTIONS, task
 from fallingcat.model.joints import Representation
 from fallingcat.model.model import Model
 from fallingcat.model.suggest import closest
@@ -57,7 +57,7 @@ class Part:
 
         >>> print(fc.load("cat").kernel("inverse_dynamics").program)
         """
-        if name not in FUNCTIONS:
+        if name not in FUNCTIONS and name not in BEHIND:
             raise InputError(f"no function {name!r}", hint=closest(name, FUNCTIONS))
         check_options(options)
         key = (name, *options.items())
