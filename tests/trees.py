@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 import fallingcat as fc
 from fallingcat import eager
 from fallingcat.algorithms import configuration
-from fallingcat.functions import task
 from fallingcat.model.description import Inertial
 from fallingcat.model.model import Model
 
@@ -173,7 +172,7 @@ class Plain(fc.Robot):
         found = self._on_bodies(name, wrenches) if wrenches is not None else None
         if found is not None:
             values, options = (*values, found.values), options | {"wrenches": found.axes}
-        return eager.run(task(self.model, name, **options), values, out)
+        return eager.run(self._made(name, options), values, out)
 
     def with_base(self, link: str) -> Plain:
         return Plain(self.description, base=link, **self._options)

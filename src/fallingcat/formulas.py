@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fallingcat.arguments import Batch, prepare
 from fallingcat.errors import InputError, TraceError
-from fallingcat.functions import FUNCTIONS, task
+from fallingcat.functions import FUNCTIONS
 from fallingcat.model.suggest import closest
 from fallingcat.robot import Robot
 from fallingcat.robot_part import Part, Wrenches, check_options
@@ -27,7 +27,7 @@ class Formulas(Robot):
 
     def __init__(self, robot: Robot) -> None:
         Part.__init__(self, robot.model)
-        self.description, self._options = robot.description, robot._options
+        self.description, self._options, self._actuation = robot.description, robot._options, robot._actuation
         self._tasks: dict[Any, Task] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -70,7 +70,7 @@ class Formulas(Robot):
         check_options(options)
         key = (name, *options.items())
         if key not in self._tasks:
-            self._tasks[key] = task(self.model, name, **options)
+            self._tasks[key] = self._made(name, options)
         return self._tasks[key]
 
     def _numbers(self, value: Any) -> NDArray[Any]:

@@ -6,13 +6,14 @@ Options (a frame's name, a representation, the axes of external wrenches) are fi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from fallingcat.algorithms import (
     aba,
     aba_derivatives,
+    actuation,
     base_change,
     centroidal,
     centroidal_derivatives,
@@ -32,9 +33,11 @@ from fallingcat.algorithms import (
     rnea,
     rnea_derivatives,
 )
+from fallingcat.algorithms.actuation import Actuation, add_wrenches, driven
 from fallingcat.algorithms.held_wrenches import SIZES, on_bodies
 from fallingcat.errors import InputError
 from fallingcat.model.model import Model
+from fallingcat.spatial import Force
 from fallingcat.task import Input, Output, Task
 
 Size = str | int
@@ -59,6 +62,8 @@ class Function:
     """Does it take the base twist in any representation? The model is made for one, the algorithm does not know."""
     floating_only: bool = False
     """Does it refuse a fixed base?"""
+    actuated: bool = False
+    """Does it take what inputs do, as the option `actuation`?"""
     method: str = ""
     """The method it stands behind, if that has another name."""
 
@@ -141,9 +146,10 @@ FUNCTIONS: dict[str, Function] = {
     "linearize": Function(
         linearization.linearize,
         (Q, NU, TAU),
-        (("A", ("2nv", "2nv")), ("B", ("2nv", "n"))),
+        (("A", ("2nv", "2nv")), ("B", ("2nv", "m"))),
         ("velocity",),
         wrenches=True,
+        actuated=True,
         results=linearization.Linearization,
     ),
     "inverse_mass_matrix": Function(minverse.inverse_mass_matrix, (Q,), (("Minv", SQUARE),)),
@@ -254,35 +260,40 @@ FUNCTIONS: dict[str, Function] = {
 
 BEHIND: dict[str, Function] = {
     "pose_of_place": Function(frames.pose_of_place, (Q, ("place", frames.PLACE)), (("pose", (4, 4)),), method="frame_pose"),
+    "actuation_matrix": Function(actuation.actuation_matrix, (Q,), (("S", ("nv", "m")),), actuated=True),
 }
-"""Functions that stand behind methods of another name."""
+"""Functions that stand behind methods of another name, or that depend on the inputs of a robot."""
 
 
-def task(model: Model, name: str, wrenches: str = "", **options: Any) -> Task:
+def task(
+    model: Model, name: str, wrenches: str = "", inputs: str = "tau", actuation: Actuation | None = None, **options: Any
+) -> Task:
     """The task for one function of one robot with its options fixed.
 
     wrenches: the axes of one more input, wrenches on all bodies (`algorithms.held_wrenches`); empty for none.
+    actuation: what m inputs do, if they are not the joint torques. inputs: "u" if they stand in place of tau.
     """
     function = FUNCTIONS.get(name) or BEHIND[name]
     _check_wrenches(name, function, wrenches)
     if function.any_representation:
         model = model.in_representation(options.pop("representation", "body"))
     sizes = {"nq": model.nq, "nv": model.nv, "n": model.n, "2nv": 2 * model.nv, "parameters": 10 * len(model.bodies)}
-    sizes["frames"] = len(model.frames)
+    sizes |= {"frames": len(model.frames), "m": model.n if actuation is None else actuation.m}
 
     def size(s: Size) -> int:
         return sizes[s] if isinstance(s, str) else s
 
-    inputs = [Input(n, size(s), quaternions(model) if s == "nq" else ()) for n, s in function.inputs]
+    taken = [("u", "m") if n == "tau" and inputs == "u" else (n, s) for n, s in function.inputs]
+    vectors = [Input(n, size(s), quaternions(model) if s == "nq" else ()) for n, s in taken]
     if wrenches:
-        inputs.append(Input("wrenches", SIZES[wrenches] * len(model.bodies)))
+        vectors.append(Input("wrenches", SIZES[wrenches] * len(model.bodies)))
     outputs = tuple(Output(n, tuple(size(s) for s in shape)) for n, shape in function.outputs)
     if "frame" in options:
         model.frame(options["frame"])
 
-    evaluate = Evaluate(model, name, wrenches, tuple(sorted(options.items())))
-    key = f"{evaluate.name} {evaluate.wrenches} {evaluate.options} {model.digest}"
-    return Task(function.method or name, tuple(inputs), outputs, evaluate, key, function.results)
+    evaluate = Evaluate(model, name, wrenches, inputs, actuation, tuple(sorted(options.items())))
+    key = f"{name} {wrenches} {inputs} {actuation} {evaluate.options} {model.digest}"
+    return Task(function.method or name, tuple(vectors), outputs, evaluate, key, function.results)
 
 
 def _check_wrenches(name: str, function: Function, axes: Any) -> None:
@@ -300,15 +311,21 @@ class Evaluate:
     model: Model
     name: str
     wrenches: str = ""
+    inputs: str = "tau"
+    actuation: Actuation | None = None
     options: tuple[tuple[str, Any], ...] = ()
 
     def __call__(self, *vectors: Any) -> Any:
         function = FUNCTIONS.get(self.name) or BEHIND[self.name]
-        own = vectors[: len(function.inputs)]
+        own = list(vectors[: len(function.inputs)])
         options = dict(self.options)
-        if self.wrenches:
-            return function.algorithm(self.model, *own, on_bodies(self.model, own[0], vectors[-1], self.wrenches), **options)
-        return function.algorithm(self.model, *own, **options)
+        if self.actuation is not None and function.actuated:
+            options["actuation"] = self.actuation
+        forces: Mapping[int, Force] = on_bodies(self.model, own[0], vectors[-1], self.wrenches) if self.wrenches else {}
+        if self.actuation is not None and self.inputs == "u":
+            own[-1], thrust = driven(self.model, own[-1], self.actuation)
+            forces = add_wrenches(forces, thrust)
+        return function.algorithm(self.model, *own, *([forces] if forces else []), **options)
 
 
 def quaternions(model: Model) -> tuple[int, ...]:

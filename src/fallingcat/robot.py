@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from fallingcat import poses
 from fallingcat.algorithms import configuration
 from fallingcat.errors import InputError, ModelError
+from fallingcat.inputs import Inputs, Thruster, WrenchInput, actuation_of, for_another_base
 from fallingcat.model.assemble import LockValue, assemble
 from fallingcat.model.description import Description, Limits
 from fallingcat.model.doctor import examine
@@ -80,12 +81,15 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control):
         joints: Iterable[str] | None = None,
         lock: Mapping[str, LockValue] | None = None,
         joint_dynamics: bool = False,
+        inputs: Inputs | None = None,
     ) -> None:
         self.description = description
-        self._options: dict[str, Any] = {
+        options: dict[str, Any] = {
             "floating": bool(floating), "gravity": gravity, "joints": joints, "lock": lock, "joint_dynamics": joint_dynamics,
         }  # fmt: skip
-        super().__init__(assemble(description, base=base, **self._options))
+        self._options: dict[str, Any] = options | {"inputs": inputs}
+        super().__init__(assemble(description, base=base, **options))
+        self._actuation = None if inputs is None else actuation_of(self.model, inputs)
 
     # -----------------------------------------------------------------------------------------------------------------
     # What it is
@@ -146,9 +150,25 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control):
         return np.array(self.model.gravity)
 
     @property
+    def m(self) -> int:
+        """Number of inputs: the joint torques, unless `with_actuation` has set others."""
+        return self.n if self._actuation is None else self._actuation.m
+
+    @property
     def actuation(self) -> Array:
-        """The nv x n matrix that takes joint torques to generalized forces."""
-        return np.eye(self.nv)[:, self.nv - self.n :]
+        """The nv x m matrix S that takes inputs u to generalized forces S u: joint torques, unless `with_actuation` says else.
+
+        Raises where it depends on q, for thrusters and wrenches on other bodies than the base: see `actuation_matrix`.
+        """
+        if self._actuation is None:
+            return np.eye(self.nv)[:, self.nv - self.n :]
+        if not self._actuation.constant:
+            frames = ", ".join(sorted({repr(x.frame) for x in self._actuation.frames}))
+            raise InputError(
+                "the actuation depends on q", got=f"inputs on {frames}, which the base does not carry",
+                hint="robot.actuation_matrix(q) is the matrix at a configuration",
+            )  # fmt: skip
+        return np.array(self._actuation.matrix).reshape(self.nv, self.m)
 
     @property
     def position_limits(self) -> Array:
@@ -172,7 +192,22 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control):
 
     def with_base(self, link: str) -> Robot:
         """The same robot with another link as its base; the order of the joints stays (paper 004)."""
+        for_another_base(self._options["inputs"], self.model)
         return Robot(self.description, base=link, **self._options)
+
+    def with_actuation(self, inputs: Inputs) -> Robot:
+        """The same robot with other inputs u: `linearize`, `discretize` and `step` take them, and have a column of B for each.
+
+        inputs: any matrix S (nv, m) with tau = S u; or a list of joints by name, `fc.thruster(...)` and `fc.wrench_input(...)`,
+        in the order of u.
+
+        >>> drone = robot.with_actuation([fc.thruster("rotor1", (0, 0, 1), moment_ratio=0.02), ..., "shoulder", "elbow"])
+        """
+        given = inputs if isinstance(inputs, (str, np.ndarray)) or not isinstance(inputs, Iterable) else list(inputs)
+        actuation = actuation_of(self.model, given)
+        matrix = not isinstance(given, list) or not all(isinstance(x, (str, Thruster, WrenchInput)) for x in given)
+        kept = np.array(actuation.matrix).reshape(self.nv, actuation.m) if matrix else tuple(given)  # type: ignore[arg-type]
+        return Robot(self.description, base=self.base, **(self._options | {"inputs": kept}))
 
     def __str__(self) -> str:
         return tree_text(self.model, self.description)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fallingcat.algorithms.actuation import Actuation
 from fallingcat.arguments import Batch, check_out, prepare
 from fallingcat.compile import Kernel
 from fallingcat.compile.spread import spread
@@ -31,6 +32,9 @@ Result = TypeVar("Result")
 
 class Part:
     """A family of methods of `Robot`."""
+
+    _actuation: Actuation | None = None
+    """What inputs do, where they are not the joint torques."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Methods of the library's own classes that are functions of the table run compiled code."""
@@ -63,9 +67,14 @@ class Part:
         key = (name, *options.items())
         found = self._kernels.get(key)
         if found is None:
-            made = task(self.model, name, **options)
-            found = self._kernels.setdefault(key, Kernel(made))
+            found = self._kernels.setdefault(key, Kernel(self._made(name, options)))
         return found
+
+    def _made(self, name: str, options: Mapping[str, Any]) -> Task:
+        """The task of a function, with the actuation of the robot where options ask for it."""
+        if "inputs" in options and self._actuation is None:
+            raise InputError(f"{name}: this robot has no inputs of its own", hint="robot.with_actuation(...) sets them")
+        return task(self.model, name, actuation=self._actuation if "inputs" in options else None, **options)
 
     def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Result:  # type: ignore[type-var]
         """Run a compiled function; from the second call on, the quickest way into it is at hand."""

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fallingcat.algorithms.aba_derivatives import derivatives_and_accelerations
+from fallingcat.algorithms.actuation import Actuation, actuation_matrix
 from fallingcat.algorithms.configuration import bracket
 from fallingcat.algorithms.dense import multiply
 from fallingcat.algorithms.kinematics import Vector, joint_kinematics
@@ -35,22 +36,25 @@ class Linearization(NamedTuple):
     A: Block
     """(..., 2nv, 2nv)"""
     B: Block
-    """(..., 2nv, n): joint torques only."""
+    """(..., 2nv, m): of the joint torques, or of the inputs of `Robot.with_actuation`."""
 
 
 def linearize(
-    model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Mapping[int, Force] = NO_FORCES, velocity: str = "body"
-) -> Linearization:
+    model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Mapping[int, Force] = NO_FORCES, velocity: str = "body",
+    actuation: Actuation | None = None,
+) -> Linearization:  # fmt: skip
     """A and B with the base velocity of the state body-fixed, mixed, or inertial (0X_A v in the paper's letters)."""
     if velocity == "body" or not model.floating:
         FD, _ = derivatives_and_accelerations(model, q, nu, tau, f_ext)
         ad = bracket(model, nu)
         top = [[-x for x in row] + unit for row, unit in zip(ad, _identity(model.nv), strict=True)]
-        return Linearization(top + _side_by_side(FD.dq, FD.dnu), _inputs(model, FD.dtau))
-    return _otherwise(model, q, nu, tau, f_ext, velocity)
+        return Linearization(top + _side_by_side(FD.dq, FD.dnu), _inputs(model, q, FD.dtau, actuation))
+    return _otherwise(model, q, nu, tau, f_ext, velocity, actuation)
 
 
-def _otherwise(model: Model, q: Vector, nu_a: Vector, tau: Vector, f_ext: Mapping[int, Force], velocity: str) -> Linearization:
+def _otherwise(
+    model: Model, q: Vector, nu_a: Vector, tau: Vector, f_ext: Mapping[int, Force], velocity: str, actuation: Actuation | None
+) -> Linearization:
     """The same when the state holds the inertial or the mixed twist v_a, v = X v_a (errata 0.2 for the inertial one).
 
     X does not commute with z_H: d(X v_a) = turn(v) z_H, and the rate of v_a is X^-1 y, y = a + drift(v), a the body's
@@ -79,7 +83,7 @@ def _otherwise(model: Model, q: Vector, nu_a: Vector, tau: Vector, f_ext: Mappin
     corner = _add([row[:6] for row in top[:6]], _turn(v, velocity))  # zero for the inertial twist
     for i in range(6):
         top[i] = corner[i] + [0.0] * model.n + X[i] + [0.0] * model.n  # block (1,3) = X
-    return Linearization(top + _side_by_side(dq, dnu), _inputs(model, rate(FD.dtau)))
+    return Linearization(top + _side_by_side(dq, dnu), _inputs(model, q, rate(FD.dtau), actuation))
 
 
 def _turn(v: Motion, velocity: str) -> Block:
@@ -116,7 +120,10 @@ def _side_by_side(left: Block, right: Block) -> Block:
     return [[*a, *b] for a, b in zip(left, right, strict=True)]
 
 
-def _inputs(model: Model, dtau: Block) -> Block:
+def _inputs(model: Model, q: Vector, dtau: Block, actuation: Actuation | None) -> Block:
+    """[0; dtau S]."""
+    if actuation is not None:
+        return [[0.0] * actuation.m for _ in range(model.nv)] + multiply(dtau, actuation_matrix(model, q, actuation))
     first = model.nv - model.n
     return [[0.0] * model.n for _ in range(model.nv)] + [row[first:] for row in dtau]
 
