@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.arguments import check_out, prepare
+from fallingcat.compile.matmul import matmul
 from fallingcat.control.expm import expm
 from fallingcat.errors import InputError
 from fallingcat.functions import quaternions
@@ -163,7 +164,7 @@ class Motion:
         if not self.derivatives:
             return Tangent(value, x.slope)
         FD = robot.forward_dynamics_derivatives(x.q, x.nu, self.tau, **self.forces)
-        rows = FD.dq @ x.slope[..., :nv, :] + FD.dnu @ x.slope[..., nv:, :]
+        rows = matmul(FD.dq, x.slope[..., :nv, :]) + matmul(FD.dnu, x.slope[..., nv:, :])
         rows[..., 2 * nv :] += np.asarray(FD.dtau)[..., nv - n :]
         return Tangent(value, np.concatenate([np.broadcast_to(x.slope[..., nv:, :], rows.shape), rows], axis=-2))
 
@@ -175,7 +176,7 @@ class Motion:
         if not self.derivatives:
             return State(q, nu, x.slope)
         D = robot.integrate_derivatives(dx)
-        upper = D.dq @ x.slope[..., :nv, :] + D.ddx @ w.slope[..., :nv, :]
+        upper = matmul(D.dq, x.slope[..., :nv, :]) + matmul(D.ddx, w.slope[..., :nv, :])
         lower = x.slope[..., nv:, :] + w.slope[..., nv:, :]
         return State(q, nu, np.concatenate([upper, np.broadcast_to(lower, upper.shape)], axis=-2))
 
