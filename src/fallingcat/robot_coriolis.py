@@ -67,7 +67,8 @@ class Coriolis(Part):
         """G with C_ij = sum_k G_ijk nu_k, (..., nv, nv, nv), in O(N d^2) (paper 001, Alg. 2).
 
         For joints on R these are the Christoffel symbols of the first kind (eq. 4), symmetric in j and k. For a floating base
-        or a ball joint they are the connection coefficients of the quasi-velocities: there C(v) w - C(w) v = M [v, w].
+        or a ball joint they are the connection coefficients of the quasi-velocities: there C(v) w - C(w) v = M [v, w], with M
+        without the armature: the armature of a joint counts as a times its acceleration and has no velocity products.
         """
         return self._run("christoffel_symbols", (q,), out)
 

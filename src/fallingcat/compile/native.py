@@ -16,9 +16,6 @@ from fallingcat.compile import cpython
 from fallingcat.compile.lanes import Lanes
 
 ATTRIBUTES = """
-declare double @sin(double)
-declare double @cos(double)
-declare double @atan2(double, double)
 declare i64 @llvm.smin.i64(i64, i64)
 attributes #0 = { nounwind noinline }
 attributes #1 = { nounwind }

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat import scalar
+from fallingcat.compile.matmul import matmul
 from fallingcat.control.expm import expm
 from fallingcat.errors import InputError, TraceError
 from fallingcat.functions import quaternions
@@ -201,7 +202,9 @@ class Motion:
 
 def _product(A: Any, B: Array) -> Any:
     """A B; of one traced matrix a product that stays a loop in the compiled code."""
-    if A.dtype != object or A.ndim != 2 or B.ndim != 2:
+    if A.dtype != object and B.dtype != object:
+        return matmul(A, B)
+    if A.ndim != 2 or B.ndim != 2:
         return A @ B
     return np.array(scalar.matmul(A.tolist(), B.tolist()), dtype=object)
 
