@@ -23,7 +23,7 @@ from fallingcat.compile.call import call_text
 from fallingcat.compile.rows import NativeBatch, check_text, rows_text
 from fallingcat.compile.schedule import schedule
 from fallingcat.compile.single import single_text
-from fallingcat.compile.threads import pool, threads
+from fallingcat.compile.threads import start, threads
 from fallingcat.memory import RESULTS
 from fallingcat.task import Task
 from fallingcat.trace.program import Program, trace
@@ -164,11 +164,11 @@ class Kernel:
         width = native.host_lanes().width
         step = -(-count // workers // width) * width
         edges = [*range(0, count, step), count]
-        jobs = [pool(workers).submit(batch.run, a, b, rows, outs) for a, b in pairwise(edges[1:])]
+        jobs = [start(workers, batch.run, a, b, rows, outs) for a, b in pairwise(edges[1:])]
         try:
             fits = batch.run(edges[0], edges[1], rows, outs)
         finally:
-            others = [job.result() for job in jobs]
+            others = [result() for result in jobs]
         return fits and all(others)
 
     def _native_batch(self) -> NativeBatch:

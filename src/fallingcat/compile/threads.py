@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 from fallingcat.errors import InputError
 
@@ -45,6 +47,29 @@ def pool(count: int) -> ThreadPoolExecutor:
         if _pool is None or _pool[0] != os.getpid() or _pool[1] < count:
             _pool = (os.getpid(), count, ThreadPoolExecutor(count, thread_name_prefix="fallingcat"))
         return _pool[2]
+
+
+def start(workers: int, work: Callable[..., bool], *arguments: Any) -> Callable[[], bool]:
+    """Begin work in another thread; what is returned waits for its result.
+
+    Where no thread can begin any more, because the interpreter is ending or the system refuses, this thread does it at once.
+    """
+    result: Future[bool] = Future()
+    taken = threading.Lock()
+
+    def once() -> None:
+        if not taken.acquire(blocking=False):
+            return
+        try:
+            result.set_result(work(*arguments))
+        except BaseException as error:
+            result.set_exception(error)
+
+    try:
+        pool(workers).submit(once)
+    except RuntimeError:  # it may stand in the queue all the same: whoever comes first does it
+        once()
+    return result.result
 
 
 def _after_fork() -> None:

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.arguments import check_out, prepare
+from fallingcat.axes import common_axes
+from fallingcat.choices import check_choice
 from fallingcat.control.expm import expm
 from fallingcat.errors import InputError
 from fallingcat.functions import quaternions
@@ -222,8 +224,7 @@ SCHEMES = {"euler": _euler, "rk4": _rk4}
 
 
 def _scheme(method: str, known: Mapping[str, Any]) -> Any:
-    if not isinstance(method, str) or method not in known:
-        raise InputError("unknown method", expected=" or ".join(map(repr, known)), got=repr(method))
+    check_choice("method", method, known)
     return known[method]
 
 
@@ -275,7 +276,7 @@ def _prepared(
     batch = prepare(task, values, check=False)  # the robot's functions look at quaternions
     try:
         h = np.asarray(dt, dtype=float)
-        shape = np.broadcast_shapes(batch.shape, h.shape)
+        shape = common_axes(task.name, {"dt": h.shape, "the states": batch.shape}, own=0)
     except (TypeError, ValueError):
         shape, h = (), np.array(np.nan)
     if not np.isfinite(h).all():
