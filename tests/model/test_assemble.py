@@ -268,9 +268,8 @@ def followers(count: int, multiplier: float = 1.0) -> fc.Builder:
     builder = chain("revolute")
     for k in range(2, count + 1):
         builder.link(f"link{k}", **BRICK)
-        builder.joint(
-            f"joint{k}", "revolute", f"link{k - 1}", f"link{k}", xyz=(0.1, 0.0, 0.0), mimic=f"joint{k - 1}", multiplier=multiplier, offset=0.25
-        )
+        following = {"mimic": f"joint{k - 1}", "multiplier": multiplier, "offset": 0.25}
+        builder.joint(f"joint{k}", "revolute", f"link{k - 1}", f"link{k}", xyz=(0.1, 0.0, 0.0), **following)
     return builder
 
 
@@ -312,7 +311,7 @@ def test_mimics_in_a_cycle_do_not_hang() -> None:
 
 
 def test_multipliers_that_overflow_along_a_chain_are_an_error() -> None:
-    with pytest.raises(fc.ModelError, match="joint 'joint202': it follows 'joint1' through a chain"):
+    with pytest.raises(fc.ModelError, match="joint 'joint201': it follows 'joint1' through a chain"):
         fc.load(followers(1100, 2.0))
 
 

@@ -22,7 +22,7 @@ from fallingcat.model.model import WORLD, Body, FrameOf, Model
 from fallingcat.model.suggest import closest
 from fallingcat.spatial import Inertia
 from fallingcat.spatial.vec3 import IDENTITY
-from fallingcat.text import shown
+from fallingcat.text import printable, shown
 
 Array = NDArray[np.float64]
 LockValue = float | Sequence[float]
@@ -210,7 +210,7 @@ def _refuse_weightless_base(name: str, bodies: Sequence[Body], root: str, floati
     if sum(body.parent == 0 for body in bodies) < 2:
         raise ModelError(
             f"the floating base {root!r} of robot {name!r} has no mass, so its mass matrix is singular; "
-            f"choose another base, for instance base={bodies[1].name!r} (--base {bodies[1].name}), "
+            f"choose another base, for instance base={bodies[1].name!r} (--base {printable(bodies[1].name)}), "
             "or load it with floating=False (--fixed)"
         )
 

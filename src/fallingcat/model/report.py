@@ -51,7 +51,7 @@ class Report:
     """A growing list of findings about one file."""
 
     def __init__(self, file: str) -> None:
-        self.file = file
+        self.file = printable(file, limit=1000)
         self.findings: list[Finding] = []
         self._counts: dict[Severity, int] = {"error": 0, "warning": 0}
 
