@@ -35,6 +35,7 @@ from fallingcat.algorithms import (
 from fallingcat.algorithms.kinematics import body_forces
 from fallingcat.algorithms.singular import is_singular
 from fallingcat.model.model import Model
+from fallingcat.origin import is_own
 from fallingcat.task import Input, Output, Task
 
 Size = str | int
@@ -277,7 +278,9 @@ def task(model: Model, name: str, wrench_frames: tuple[str, ...] = (), **options
         model.frame(options["frame"])
 
     evaluate = Evaluate(model, name, wrench_frames, tuple(sorted(options.items())))
-    key = f"{evaluate.name} {evaluate.wrench_frames} {evaluate.options} {model.digest}"
+    # Somebody's own algorithm or joint may change while its name stays: there the traced program is the key.
+    own = is_own(function.algorithm, model)
+    key = f"{evaluate.name} {evaluate.wrench_frames} {evaluate.options} {model.digest}" if own else ""
     return Task(name, tuple(inputs), outputs, evaluate, key, function.results)
 
 

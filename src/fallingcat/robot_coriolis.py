@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms.coriolis import FACTORS, CoriolisTerms, Factorization
-from fallingcat.errors import InputError
+from fallingcat.choices import check_choice
 from fallingcat.model.joints import Representation
-from fallingcat.robot_part import Part
+from fallingcat.robot_part import Part, in_representation
 
 Array = NDArray[np.float64]
 
@@ -77,9 +77,8 @@ class Coriolis(Part):
         return self._run("mass_matrix_derivatives", (q,), out)
 
 
-def _options(factorization: str, representation: str) -> dict[str, Any]:
+def _options(factorization: Factorization, representation: Representation) -> dict[str, Any]:
     """What differs from the plain function."""
-    if not isinstance(factorization, str) or factorization not in FACTORS:
-        raise InputError("unknown factorization", expected="'christoffel' or 'body'", got=repr(factorization))
+    check_choice("factorization", factorization, FACTORS)
     options = {} if factorization == "christoffel" else {"factorization": factorization}
-    return options if representation == "body" else options | {"representation": representation}
+    return options | in_representation(representation)

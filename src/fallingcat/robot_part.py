@@ -8,7 +8,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fallingcat.algorithms.base_change import check_base
+from fallingcat.algorithms.coriolis import FACTORS
 from fallingcat.arguments import Batch, check_out, prepare
+from fallingcat.choices import REPRESENTATIONS, check_choice, several_names
 from fallingcat.compile import Kernel
 from fallingcat.errors import FrameError, InputError
 from fallingcat.functions import FUNCTIONS, task
@@ -17,6 +20,7 @@ from fallingcat.model.model import Model
 from fallingcat.model.suggest import closest
 from fallingcat.robot_methods import CompiledMethod, has_code
 from fallingcat.task import Task
+from fallingcat.text import shown
 
 Wrenches = Mapping[str, ArrayLike]
 """Frame name -> (..., 6), acting on the robot, body-fixed in that frame."""
@@ -48,10 +52,10 @@ class Part:
 
         >>> print(fc.load("cat").kernel("inverse_dynamics").program)
         """
-        if name not in FUNCTIONS:
-            raise InputError(f"no function {name!r}", hint=closest(name, FUNCTIONS))
-        frames = tuple(wrenches)
-        check_options(options)
+        if not isinstance(name, str) or name not in FUNCTIONS:
+            raise InputError(f"no function {shown(name)}", hint=closest(name, FUNCTIONS))
+        frames = several_names("wrenches", wrenches)
+        options = check_options(self.model, name, options)
         key = (name, frames, *options.items())
         found = self._kernels.get(key)
         if found is None:
@@ -110,16 +114,27 @@ def check_wrenches(name: str, wrenches: Any) -> None:
         )  # fmt: skip
 
 
-def check_options(options: Mapping[str, Any]) -> None:
-    """Refuse options that no function knows."""
-    frame = options.get("frame", "")
-    if not isinstance(frame, str):
-        raise FrameError(f"no frame {frame!r}: a frame is given by its name, not by a {type(frame).__name__}")
-    representation = options.get("representation", "body")
-    if representation not in ("body", "mixed", "inertial"):
-        raise InputError("unknown representation", expected="'body', 'mixed' or 'inertial'", got=repr(representation))
+def check_options(model: Model, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a function, if it has them and their values are among those that it knows."""
+    function = FUNCTIONS[name]
+    known = (*function.options, *(("representation",) if function.any_representation else ()))
+    for option, value in options.items():
+        if option not in known:
+            raise InputError(f"{name} has no option {option!r}", hint=closest(option, known))
+        if option == "frame" and not isinstance(value, str):
+            raise FrameError(f"no frame {shown(value)}: a frame is given by its name, not by a {type(value).__name__}")
+        if option in WORDS:
+            check_choice(option, value, WORDS[option])
+    base = options.get("base")
+    if base is not None:
+        options = {**options, "base": tuple(base) if isinstance(base, list) else base}
+        check_base(model, options["base"], options.get("representation", "mixed"))
+    return dict(options)
+
+
+WORDS = {"representation": REPRESENTATIONS, "velocity": REPRESENTATIONS, "factorization": tuple(FACTORS)}
 
 
 def in_representation(representation: Representation) -> dict[str, Any]:
     """The option for a base twist that is not body-fixed."""
-    return {} if representation == "body" else {"representation": representation}
+    return {} if isinstance(representation, str) and representation == "body" else {"representation": representation}

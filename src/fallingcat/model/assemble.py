@@ -6,20 +6,24 @@ their other side; the order of the coordinates is that of the file, whatever the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fallingcat.choices import several_names
 from fallingcat.errors import InputError, ModelError
 from fallingcat.model import joints as J
 from fallingcat.model.description import Description, Inertial, Joint, Limits
+from fallingcat.model.mimics import resolve
 from fallingcat.model.model import WORLD, Body, FrameOf, Model
 from fallingcat.model.placed import HALF_TURN, HERE, Placed, aligned, unit
 from fallingcat.model.suggest import closest
 from fallingcat.spatial import Inertia
 from fallingcat.spatial.vec3 import IDENTITY, Mat, cross, matmul, transpose, upper
+from fallingcat.text import printable, shown
 
 Array = NDArray[np.float64]
 LockValue = float | Sequence[float]
@@ -139,8 +143,8 @@ def _base_link(description: Description, base: str | None) -> str:
         children = {joint.child for joint in description.joints}
         return next(link.name for link in description.links if link.name not in children)
     names = [link.name for link in description.links]
-    if base not in names:
-        raise InputError(f"no link {base!r} to be the base", hint=closest(base, names))
+    if not isinstance(base, str) or base not in names:
+        raise InputError(f"no link {shown(base)} to be the base", hint=closest(base, names))
     return base
 
 
@@ -153,7 +157,7 @@ def _refuse_weightless_base(name: str, bodies: Sequence[Body], root: str, floati
     if sum(body.parent == 0 for body in bodies) < 2:
         raise ModelError(
             f"the floating base {root!r} of robot {name!r} has no mass, so its mass matrix is singular; "
-            f"choose another base, for instance base={bodies[1].name!r} (--base {bodies[1].name}), "
+            f"choose another base, for instance base={bodies[1].name!r} (--base {printable(bodies[1].name)}), "
             "or load it with floating=False (--fixed)"
         )
 
@@ -163,37 +167,30 @@ class _Choice:
 
     def __init__(self, description: Description, joints: Iterable[str] | None, lock: Mapping[str, LockValue]) -> None:
         self.by_name = {joint.name: joint for joint in description.joints}
-        self.master = {joint.name: self._follow(joint) for joint in description.joints if joint.mimic and joint.type != "fixed"}
-        free = [j.name for j in description.joints if j.type != "fixed" and j.name not in self.master]
+        followers = resolve(description.joints)
+        self.master = {name: how for name, how in followers.items() if self.by_name[name].type != "fixed"}
+        # A mapping to nothing: a set that keeps its order.
+        free = dict.fromkeys(j.name for j in description.joints if j.type != "fixed" and j.name not in self.master)
         self._check_names("lock", lock, free)
-        if isinstance(joints, str):
-            raise InputError("joints does not fit", expected="a sequence of names", got=repr(joints), hint=f"joints=[{joints!r}]")
         if joints is None:
             self.movable = [name for name in free if name not in lock]
         else:
-            self.movable = list(joints)
+            self.movable = list(several_names("joints", joints))
             self._check_names("joints", self.movable, free)
-            twice = {name for name in self.movable if self.movable.count(name) > 1}
+            twice = {name for name, count in Counter(self.movable).items() if count > 1}
             both = set(self.movable) & set(lock)
             if twice or both:
                 what = f"joints named twice: {sorted(twice)}" if twice else f"joints both movable and locked: {sorted(both)}"
                 raise InputError(what, hint="name each joint once")
-        self.locked = {name: self._lock_value(name, lock.get(name)) for name in free if name not in self.movable}
+        moving = set(self.movable)
+        self.locked = {name: self._lock_value(name, lock.get(name)) for name in free if name not in moving}
 
-    def _follow(self, joint: Joint) -> tuple[str, float, float]:
-        """The joint at the end of a chain of mimics, with the multiplier and offset of the whole chain."""
-        multiplier, offset = 1.0, 0.0
-        while joint.mimic is not None:
-            multiplier, offset = multiplier * joint.mimic.multiplier, multiplier * joint.mimic.offset + offset
-            joint = self.by_name[joint.mimic.joint]
-        return joint.name, multiplier, offset
-
-    def _check_names(self, argument: str, names: Iterable[str], free: Sequence[str]) -> None:
+    def _check_names(self, argument: str, names: Iterable[str], free: Mapping[str, None]) -> None:
         for name in names:
-            if name in self.master:
+            if isinstance(name, str) and name in self.master:
                 raise InputError(f"{argument}: joint {name!r} follows {self.master[name][0]!r}", hint="name the joint it follows")
-            if name not in free:
-                raise InputError(f"{argument}: no movable joint {name!r}", hint=closest(name, free))
+            if not isinstance(name, str) or name not in free:
+                raise InputError(f"{argument}: no movable joint {shown(name)}", hint=closest(name, free))
 
     def _lock_value(self, name: str, value: LockValue | None) -> list[float]:
         model, _ = CANONICAL[self.by_name[name].type](self.by_name[name])
