@@ -96,12 +96,13 @@ def _cut(program: Program, early: set[int], piece: int) -> list[tuple[int, ...] 
 def _last_readers(program: Program, where: dict[int, int]) -> dict[int, int]:
     """The last piece that reads each value, for values read outside their own piece."""
     last: dict[int, int] = {}
+    first = program.first
     for k, (op, args) in enumerate(program.instructions):
         if not isinstance(op, str):
             continue
-        reader = where[program.first + k]
+        reader = where[first + k]
         for a in args:
-            if a >= program.first and where.get(a) != reader:
+            if a >= first and where.get(a) != reader:
                 last[a] = max(last.get(a, -1), reader)
     return last
 

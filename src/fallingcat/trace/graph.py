@@ -5,7 +5,7 @@ A node is (operation, argument ids...), an input or a constant. Equal nodes are 
 
 from __future__ import annotations
 
-from fallingcat.trace.rules import RULES
+from fallingcat.trace.rules import RULES, SYMBOLIC
 
 Node = tuple[object, ...]
 
@@ -42,7 +42,13 @@ class Graph:
 
     def apply(self, op: str, *args: int) -> int:
         """The node after the rewrite rules: the first rule that answers wins."""
-        for rule in RULES[op]:
+        constants = self.constants
+        rules = SYMBOLIC[op]
+        for a in args:
+            if constants[a] is not None:
+                rules = RULES[op]
+                break
+        for rule in rules:
             result = rule(self, *args)
             if result is not None:
                 return result
