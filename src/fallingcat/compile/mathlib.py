@@ -32,7 +32,7 @@ def sincos(lanes: Lanes) -> str:
     c, n = lanes.constant, lanes.integer
     fma = f"call {T} @llvm.fma.{lanes.suffix}"
     lines = [
-        f"define internal {{{T}, {T}}} @fc_sincos{W}({T} %x) #0 {{",
+        f"define internal {{{T}, {T}}} @fc_sincos{W}({T} %x) #2 {{",
         "entry:",
         f"  %kx = fmul {T} %x, {c(2.0 / math.pi)}",
         f"  %k = call {T} @llvm.nearbyint.{lanes.suffix}({T} %kx)",

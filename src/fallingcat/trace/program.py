@@ -125,7 +125,7 @@ class Program:
 
 def trace(task: Task) -> Program:
     """Run a task on symbols and keep what its outputs need."""
-    graph = Graph()
+    graph = Graph(task.name)
     vectors: list[list[Any]] = []
     position = 0
     for spec in task.inputs:
