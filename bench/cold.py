@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from itertools import pairwise
 from time import process_time
 
 import fallingcat as fc
@@ -60,7 +61,7 @@ def measure(r: fc.Robot, function: str) -> None:
     times.append(process_time())
     code = native.compile_object(text)
     times.append(process_time())
-    parts = "".join(f"{b - a:9.2f}" for a, b in zip(times, times[1:], strict=False))
+    parts = "".join(f"{b - a:9.2f}" for a, b in pairwise(times))
     size = f"{program.operations:10} {len(program.instructions):10} {len(text) / 1e6:7.1f} {len(code) / 1e6:7.1f}"
     print(f"{r.name:18} {function:30} {size} {parts} {times[-1] - times[0]:9.2f}", flush=True)
 
