@@ -146,27 +146,33 @@ def matmul(A: Matrix, B: Matrix, negate: bool = False, symmetric: bool = False) 
     return [[full[min(i, j)][max(i, j)] for j in range(len(full))] for i in range(len(full))] if symmetric else full
 
 
-def dots(A: Sequence[Scalar], B: Matrix, jobs: Sequence[Dots], size: int, slab: int = 0, add: bool = False) -> Sequence[Scalar]:
+def dots(
+    A: Sequence[Scalar], B: Matrix, jobs: Sequence[Dots], size: int, slab: int = 0, add: bool = False, side: int = 0
+) -> Sequence[Scalar]:
     """A flat list of `size` numbers: dot products of pieces of A with columns of B, placed by `jobs`, and zero elsewhere.
 
     Traced, it becomes one loop over a table, however many jobs there are. `slab`: jobs stay within stretches of this length,
     which are filled one after the other. `add`: jobs that meet at a place add up; otherwise they must not meet.
+    `side`: of a symmetric matrix; jobs go along rows, and what they place at (i, j) is placed at (j, i) too; no slabs, no adding.
     """
     for x in (A, *A) if isinstance(A, list) else (A,):
         special = _KINDS.get(type(x))
         if special is not None and special.dots is not None:
-            return special.dots(A, B, jobs, size, slab, add)
+            return special.dots(A, B, jobs, size, slab, add, side)
     for row in B:
         for x in row:
             special = _KINDS.get(type(x))
             if special is not None and special.dots is not None:
-                return special.dots(A, B, jobs, size, slab, add)
+                return special.dots(A, B, jobs, size, slab, add, side)
     out: list[Scalar] = [0.0] * size
     for left, right, columns, place, step in jobs:
         vector = A[left : left + len(B)]
         for c in range(columns):
             total = dot(vector, [row[right + c] for row in B])
-            out[place + c * step] = out[place + c * step] + total if add else total
+            at = place + c * step
+            out[at] = out[at] + total if add else total
+            if side:
+                out[at % side * side + at // side] = out[at]
     return out
 
 

@@ -131,7 +131,7 @@ class _Lines:
 
     def function(self, name: str, parameters: str) -> str:
         body = "\n".join(self.lines)
-        return f"define internal void @{name}({parameters}) #0 {{\n{body}\n  ret void\n}}"
+        return f"define internal void @{name}({parameters}) #2 {{\n{body}\n  ret void\n}}"
 
 
 def _load_rows(j: int, size: int, lanes: Lanes) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fallingcat import announce, eager
 from fallingcat.arguments import QUATERNION_TOLERANCE, Batch, answer, check_out, check_quaternions, prepare
 from fallingcat.compile import cache, cpython, native
 from fallingcat.compile.batch import batch_text, layout
@@ -64,6 +65,13 @@ class Kernel:
                 if self._program is None:
                     self._program = trace(self.task)
         return self._program
+
+    def eager(self, *values: Any, out: Any = None) -> Any:
+        """The same results, state by state on Python floats, without compiling: slow, but at once, however large the robot.
+
+        >>> fc.load("cat").kernel("mass_matrix").eager(q)
+        """
+        return eager.run(self.task, values, out)
 
     # -----------------------------------------------------------------------------------------------------------------
     # One state
@@ -198,6 +206,7 @@ class Kernel:
             facts, code = found
         else:
             facts, text = module()
+            announce.compiling(task.name, int(facts["operations"]), native.seconds_to_compile(text))
             code = native.compile_object(text)
             cache.save(name, facts, code)
         return native.Code(code, symbols), facts

@@ -48,7 +48,7 @@ def sincos(lanes: Lanes) -> str:
     fma = f"call {T} @llvm.fma.{lanes.suffix}"
     far, r, quadrant = _far(lanes)
     lines = [
-        f"define internal {{{T}, {T}}} @fc_sincos{W}({T} %x) #0 {{",
+        f"define internal {{{T}, {T}}} @fc_sincos{W}({T} %x) #2 {{",
         "entry:",
         f"  %kx = fmul {T} %x, {c(2.0 / math.pi)}",
         f"  %k = call {T} @llvm.nearbyint.{lanes.suffix}({T} %kx)",

@@ -19,7 +19,7 @@ from fallingcat.trace.blocks import Entry
 from fallingcat.trace.program import Program
 
 ONE = Lanes(1)
-STORES = 512
+STORES = 128
 """Results copied by one function: a longer one takes more than its share of time to compile."""
 
 
