@@ -60,8 +60,9 @@ def test_another_blas_and_another_width() -> None:
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize("width", [2, 4, 8])
-@pytest.mark.parametrize("core", ["Prescott", "Nehalem", "Sandybridge", "Haswell", "SkylakeX", "Zen"])
+@pytest.mark.parametrize(
+    ("core", "width"), [("Prescott", 2), ("Nehalem", 4), ("Sandybridge", 8), ("Haswell", 2), ("SkylakeX", 4), ("Zen", 8)]
+)
 def test_every_blas_and_every_width(core: str, width: int) -> None:
     threads = str(1 + width % 3)
     assert_equal(digests(WHOLE, width, OPENBLAS_CORETYPE=core, OPENBLAS_NUM_THREADS=threads), here(WHOLE))
