@@ -23,7 +23,7 @@ SCRIPT = Path(__file__).with_name("digests.py")
 QEMU = shutil.which("qemu-x86_64-static") or shutil.which("qemu-x86_64")
 PROCESSORS = ("Haswell", "Broadwell", "Skylake-Client", "EPYC", "EPYC-Milan", "max")
 """Intel and AMD from 2013 on, and all that the emulator can do."""
-WHOLE = ("tilted", "spacearm", "quadruped")
+WHOLE = ("tilted", "spacearm")
 
 
 def digests(robots: tuple[str, ...], width: int = 0, emulator: tuple[str, ...] = (), **environment: str) -> dict[str, Any]:
