@@ -29,6 +29,8 @@ STRAIGHT_AND_QUICK = "attributes #0 = { nounwind noinline optnone }\n"
 
 HUGE = 30_000_000
 """Characters of text from which on straight code is compiled quickly: thoroughly it would take ten seconds and more."""
+PATIENCE = 3
+"""How much longer the code for batches may take, which is called for because it runs fast."""
 
 _lock = threading.Lock()
 """LLVM's global state is not made for many threads at once."""
@@ -69,16 +71,20 @@ def _target_machine() -> Any:
     return target.create_target_machine(cpu=cpu, features=features, opt=1, reloc="pic", codemodel="small")
 
 
-def seconds_to_compile(text: str) -> float:
+def _is_huge(text: str, for_batches: bool) -> bool:
+    return len(text) >= HUGE * (PATIENCE if for_batches else 1)
+
+
+def seconds_to_compile(text: str, for_batches: bool = False) -> float:
     """About how long `compile_object` will take."""
-    rate = announce.SECONDS_PER_CHARACTER if len(text) < HUGE else announce.QUICK_SECONDS_PER_CHARACTER
-    return rate * len(text)
+    huge = _is_huge(text, for_batches)
+    return len(text) * (announce.QUICK_SECONDS_PER_CHARACTER if huge else announce.SECONDS_PER_CHARACTER)
 
 
-def compile_object(text: str) -> bytes:
+def compile_object(text: str, for_batches: bool = False) -> bytes:
     """Object code of a module. The program is optimal already, so LLVM's optimisation passes are skipped."""
     with _lock:
-        module = llvm.parse_assembly(text + ATTRIBUTES + (STRAIGHT if len(text) < HUGE else STRAIGHT_AND_QUICK))
+        module = llvm.parse_assembly(text + ATTRIBUTES + (STRAIGHT_AND_QUICK if _is_huge(text, for_batches) else STRAIGHT))
         module.verify()
         return bytes(_target_machine().emit_object(module))
 
