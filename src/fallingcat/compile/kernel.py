@@ -210,9 +210,9 @@ class Kernel:
             facts, code = found
         else:
             facts, text = module()
-            many = kind == "batch"
-            announce.compiling(task.name, int(facts["operations"]), native.seconds_to_compile(text, many))
-            code = native.compile_object(text, many)
+            text = native.hurried(text, for_batches=kind == "batch")
+            announce.compiling(task.name, int(facts["operations"]), native.seconds_to_compile(text))
+            code = native.compile_object(text)
             cache.save(name, facts, code)
         return native.Code(code, symbols), facts
 
