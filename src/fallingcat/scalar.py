@@ -22,13 +22,15 @@ Matrix: TypeAlias = Sequence[Sequence[Scalar]]
 
 
 class Dots(NamedTuple):
-    """Neighbouring dot products of one vector, of `dots`: out[place + c step] = A[left:] . B[:, right + c] for c < columns."""
+    """Neighbouring dot products of one vector: out[place + c step] = A[left:] . B[:terms, right + c] for c < columns."""
 
     left: int
     right: int
     columns: int
     place: int
     step: int
+    terms: int = 0
+    """Of each dot product; 0 for as many as B has rows."""
 
 
 @dataclass(frozen=True)
@@ -165,10 +167,10 @@ def dots(
             if special is not None and special.dots is not None:
                 return special.dots(A, B, jobs, size, slab, add, side)
     out: list[Scalar] = [0.0] * size
-    for left, right, columns, place, step in jobs:
-        vector = A[left : left + len(B)]
+    for left, right, columns, place, step, terms in jobs:
+        vector = A[left : left + (terms or len(B))]
         for c in range(columns):
-            total = dot(vector, [row[right + c] for row in B])
+            total = dot(vector, [row[right + c] for row in B[: len(vector)]])
             at = place + c * step
             out[at] = out[at] + total if add else total
             if side:

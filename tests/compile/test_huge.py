@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import fallingcat as fc
 from fallingcat import announce, eager
-from fallingcat.algorithms import crba
+from fallingcat.algorithms import crba, pair_table, rnea_derivatives
 from fallingcat.compile import Kernel, native
 from fallingcat.errors import TraceError
 from fallingcat.functions import task
@@ -52,14 +52,15 @@ def planar_mass_matrix(q: Array) -> Array:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The mass matrix as a table
+# Pairs of joints as a table
 
 
-def as_a_table(robot: fc.Robot, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Task:
-    """The mass matrix of a small robot, computed as that of a huge one; without a key, so that no cache mistakes it."""
-    monkeypatch.setattr(crba, "MANY", 0)
-    monkeypatch.setattr(crba, "is_shallow", lambda model: False)
-    return replace(task(robot.model, "mass_matrix", **options), key="")
+def as_a_table(robot: fc.Robot, monkeypatch: pytest.MonkeyPatch, name: str = "mass_matrix", **options: Any) -> Task:
+    """A function of a small robot, computed as that of a huge one; without a key, so that no cache mistakes it."""
+    for module in (crba, rnea_derivatives):
+        monkeypatch.setattr(module, "MANY", 0)
+    monkeypatch.setattr(pair_table, "is_shallow", lambda model: False)
+    return replace(task(robot.model, name, **options), key="")
 
 
 ROBOTS = {
@@ -93,6 +94,39 @@ def test_the_table_gives_the_mass_matrix(
             assert kernel(Q[:count]).tobytes() == judge[:count].tobytes(), (width, count)
 
 
+@pytest.mark.parametrize("name", ["inverse_dynamics_derivatives", "forward_dynamics_derivatives"])
+@pytest.mark.parametrize("which", ROBOTS)
+def test_the_table_gives_the_derivatives(
+    which: str, name: str, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """Against the written-out algorithm; one call and batches to the last bit."""
+    robot = ROBOTS[which]()
+    Q = np.array([robot.random_configuration(rng) for _ in range(9)])
+    values = (Q, rng.normal(size=(9, robot.nv)), rng.normal(size=(9, robot.nv)))
+    expected = eager.run(task(robot.model, name), values)
+    made = as_a_table(robot, monkeypatch, name)
+    in_python = eager.run(made, values)
+    kernel = Kernel(made)
+    batch = kernel(*values)
+    single = [kernel.entry(*row) for row in zip(*values, strict=True)]
+    for k, (wanted, found, compiled) in enumerate(zip(expected, in_python, batch, strict=True)):
+        scale = np.abs(wanted).max()
+        np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-12 * scale)
+        np.testing.assert_allclose(compiled, wanted, rtol=0.0, atol=1e-10 * scale)
+        assert np.array([one[k] for one in single]).tobytes() == compiled.tobytes()
+
+
+def test_entries_of_a_table_in_an_own_function(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    """The table is no result as a whole then, and lies in the workspace."""
+    robot = ROBOTS["every joint"]()
+    Q = np.array([robot.random_configuration(rng) for _ in range(5)])
+    expected = np.array([robot.kernel("mass_matrix").eager(q)[:, :3].sum(axis=1) for q in Q])
+    as_a_table(robot, monkeypatch)
+    own = fc.compile(lambda r, q: r.mass_matrix(q)[:, :3].sum(axis=1), robot)
+    np.testing.assert_allclose(own.kernel(Q), expected, rtol=1e-12, atol=1e-12)
+    assert np.array([own(q) for q in Q]).tobytes() == own.kernel(Q).tobytes()
+
+
 @pytest.mark.parametrize("representation", ["mixed", "inertial"])
 def test_the_table_in_other_representations(
     representation: str, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
@@ -104,8 +138,9 @@ def test_the_table_in_other_representations(
     np.testing.assert_allclose(Kernel(made).entry(q), expected, rtol=1e-12, atol=1e-12)
 
 
-def test_code_for_a_mass_matrix_grows_with_the_robot_not_with_its_square() -> None:
-    sizes = [len(trace(task(planar_chain(n).model, "mass_matrix")).instructions) for n in (150, 300)]
+@pytest.mark.parametrize(("name", "joints"), [("mass_matrix", 150), ("inverse_dynamics_derivatives", 50)])
+def test_code_grows_with_the_robot_not_with_its_square(name: str, joints: int) -> None:
+    sizes = [len(trace(task(planar_chain(n).model, name)).instructions) for n in (joints, 2 * joints)]
     assert sizes[1] / sizes[0] < 2.3
 
 
@@ -164,7 +199,7 @@ def test_compiled_quickly_the_same_bits(
     usual = Kernel(made)
     thorough = np.concatenate([np.ravel(x) for x in (usual(*values), usual.entry(*(v[0] for v in values)))], axis=None)
     monkeypatch.setenv("FALLINGCAT_CACHE", "off")
-    monkeypatch.setattr(native, "HUGE", 0)
+    monkeypatch.setattr(native, "HUGE", 0)  # both of one state and of batches
     quick = Kernel(made)
     again = np.concatenate([np.ravel(x) for x in (quick(*values), quick.entry(*(v[0] for v in values)))], axis=None)
     assert again.tobytes() == thorough.tobytes()

@@ -49,6 +49,16 @@ def directory() -> Path | None:
         return None
 
 
+def usable() -> bool:
+    """Will what is saved be found again, also by other processes?"""
+    folder = directory()
+    if folder is None or not source_digest() or not unchanged():
+        return False
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return _private(folder, stat.S_ISDIR)
+
+
 def key(what: str) -> str:
     """The name of a cache entry: everything its code depends on. Empty when nobody can say what that is."""
     source = source_digest()

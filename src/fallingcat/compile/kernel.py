@@ -199,17 +199,33 @@ class Kernel:
     ) -> tuple[native.Code, dict[str, Any]]:
         """Machine code from the cache, or compiled now and kept."""
         # A user's own function has no key: it is traced first, and its program is the key.
-        task = self.task
-        name = cache.key(f"{kind}\0{task.key or self.program}\0{task.inputs}\0{task.outputs}\0{task.results is None}")
+        task, name = self.task, self._cache_name(kind)
         found = cache.load(name)
         if found is not None:
             facts, code = found
         else:
             facts, text = module()
+            text = native.hurried(text, for_batches=kind == "batch")
             announce.compiling(task.name, int(facts["operations"]), native.seconds_to_compile(text))
             code = native.compile_object(text)
             cache.save(name, facts, code)
         return native.Code(code, symbols), facts
+
+    def _cache_name(self, kind: str) -> str:
+        task = self.task
+        return cache.key(f"{kind}\0{task.key or self.program}\0{task.inputs}\0{task.outputs}\0{task.results is None}")
+
+    def prepare(self, single: bool = True, batch: bool = False) -> None:
+        """Have the code for one state, for batches, or for both, before the first call."""
+        if single:
+            _ = self.entry
+        if batch:
+            self._native_batch()
+
+    def at_hand(self, single: bool = True, batch: bool = False) -> bool:
+        """Is that code made already, or in the cache?"""
+        kinds = [("single", self._entry)] * single + [("batch", self._batch)] * batch
+        return all(made is not None or cache.load(self._cache_name(kind)) is not None for kind, made in kinds)
 
     @property
     def operations(self) -> int:

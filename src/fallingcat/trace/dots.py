@@ -18,14 +18,14 @@ from fallingcat.trace.ops import fused
 
 @dataclass(frozen=True)
 class DotTable:
-    """out[place + c step] = A[left:left + inner] . B[:, right + c] for every job, zero elsewhere."""
+    """out[place + c step] = A[left:left + inner] . B[:, right + c] for every job, zero elsewhere; a job may have fewer terms."""
 
     size: int
     inner: int
     right_width: int
     """Columns of B."""
     jobs: tuple[Dots, ...]
-    """Ordered by the slab they write to."""
+    """Ordered by the slab they write to, then by the number of terms, most first."""
     slab: int
     """Jobs stay within stretches of this length."""
     add: bool = False
@@ -50,7 +50,11 @@ class DotTable:
 
     @property
     def flops(self) -> int:
-        return sum(2 * self.inner * job.columns for job in self.jobs)
+        return sum(2 * self.terms(job) * job.columns for job in self.jobs)
+
+    def terms(self, job: Dots) -> int:
+        """Products in each sum of a job."""
+        return job.terms or self.inner
 
     @property
     def has_gaps(self) -> bool:
@@ -63,10 +67,11 @@ class DotTable:
 
     def evaluate(self, A: Sequence[float], B: Sequence[float]) -> list[float]:
         out = [0.0] * self.size
-        for left, right, columns, place, step in self.jobs:
+        for job in self.jobs:
+            left, right, columns, place, step, _ = job
             for c in range(columns):
                 total = A[left] * B[right + c]
-                for m in range(1, self.inner):
+                for m in range(1, self.terms(job)):
                     total = fused(A[left + m], B[m * self.right_width + right + c], total)
                 at = place + c * step
                 out[at] = out[at] + total if self.add else total
@@ -86,7 +91,7 @@ def dot_table(
     zero = [all(graph.constants[row[k]] == 0.0 for row in B) for k in range(width)]
     kept = [part for job in jobs for part in _without_zeros(job, zero)]
     slab = slab or size
-    kept.sort(key=lambda job: job.place // slab)
+    kept.sort(key=lambda job: (job.place // slab, -(job.terms or len(B))))  # the order in which a slab is filled
     right = graph.raw(Pack(len(B), width), *(x for row in B for x in row))
     return int(graph.raw(DotTable(size, len(B), width, tuple(kept), slab, add, side), A, right))
 
@@ -102,6 +107,7 @@ def _without_zeros(job: Dots, zero: list[bool]) -> list[Dots]:
         if live and start is None:
             start = c
         elif not live and start is not None:
-            parts.append(Dots(job.left, job.right + start, c - start, job.place + start * job.step, job.step))
+            place = job.place + start * job.step
+            parts.append(job._replace(right=job.right + start, columns=c - start, place=place))
             start = None
     return parts
