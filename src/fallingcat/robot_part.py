@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fallingcat.ahead import as_jobs, compile_ahead
 from fallingcat.algorithms.base_change import check_base
 from fallingcat.algorithms.coriolis import FACTORS
 from fallingcat.arguments import Batch, check_out, prepare
@@ -62,6 +63,19 @@ class Part:
             made = task(self.model, name, frames, **options)
             found = self._kernels.setdefault(key, Kernel(made))
         return found
+
+    def compile(
+        self, functions: Iterable[str | tuple[str, Mapping[str, Any]]], *, single: bool = True, batch: bool = False,
+        progress: bool = True,
+    ) -> None:  # fmt: skip
+        """Prepare functions ahead, on all processors at once, with a progress bar on a terminal.
+
+        functions: names, or (name, options). single, batch: code for one state, for many, or both.
+
+        >>> robot.compile(["inverse_dynamics", ("frame_pose", {"frame": "tool"})], batch=True)
+        """
+        names = [functions] if isinstance(functions, str) else functions
+        compile_ahead(self, as_jobs(names), single, batch, progress)
 
     def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Result:  # type: ignore[type-var]
         """Run a compiled function; from the second call on, the quickest way into it is at hand."""

@@ -42,9 +42,7 @@ def test_nothing_is_left_to_compile(
     compiled.clear()
     q = robot.random_configuration(1)
     for x in (q, np.tile(q, (5, 1))):
-        np.testing.assert_array_equal(robot.mass_matrix(x), ball.mass_matrix(x))
-        np.testing.assert_array_equal(robot.frame_pose(x, "hand"), ball.frame_pose(x, "hand"))
-        robot.potential_energy(x)
+        robot.mass_matrix(x), robot.frame_pose(x, "hand"), robot.potential_energy(x)
     assert compiled == []
 
 
