@@ -1,0 +1,76 @@
+"""A process that runs some cases of one attack: python -m attack.worker ATTACK SEED FIRST COUNT PROGRESS
+
+The number of the case at hand stands in the file PROGRESS, for the case that the process does not survive. The last line
+printed is JSON: the counts, the problems, and how much the memory of the process grew in its second half.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import json
+import mmap
+import random
+import sys
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from .problem import Problem, words
+
+TIME_LIMIT = 60.0
+"""Seconds that a case may take, or a thousand calls; longer is a hang, which ends the process with the stacks of its threads."""
+
+
+def resident() -> int:
+    """Bytes of memory of this process; 0 where the system does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        return 0
+    return pages * mmap.PAGESIZE
+
+
+def work(name: str, seed: int, first: int, count: int, progress: memoryview) -> dict[str, Any]:
+    """Cases first..first+count-1 of an attack."""
+    attack = importlib.import_module(f".{name}", __package__)
+    counts: Counter[str] = Counter()
+    problems: list[dict[str, Any]] = []
+    state = attack.setup(counts)
+    every = int(getattr(attack, "CASES_PER_WATCH", 1))
+    warm = first + count // 2
+    start = None
+    for index in range(first, first + count):
+        if (index - first) % every == 0:
+            faulthandler.dump_traceback_later(TIME_LIMIT, exit=True)
+        if index == warm:
+            start = resident()
+        progress[:8] = index.to_bytes(8, "little")
+        try:
+            attack.case(state, random.Random(f"{name} {seed} {index}"), counts)
+        except Problem as problem:
+            problems.append({"case": index, "kind": problem.kind, "text": problem.text})
+        except Exception as error:
+            problems.append({"case": index, "kind": "undocumented exceptions", "text": words(error)})
+        if len(problems) >= 100:
+            break
+    faulthandler.cancel_dump_traceback_later()
+    finish = getattr(attack, "finish", None)
+    if finish is not None:
+        finish(state)
+    return {"counts": counts, "problems": problems, "growth": 0 if start is None else max(0, resident() - start)}
+
+
+def main() -> None:
+    """Run, and print what came out."""
+    faulthandler.enable()
+    warnings.simplefilter("ignore")
+    name, seed, first, count, path = sys.argv[1:]
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), 8) as memory:
+        report = work(name, int(seed), int(first), int(count), memory)  # type: ignore[arg-type]
+    print(json.dumps(report), flush=True)
+
+
+if __name__ == "__main__":
+    main()
