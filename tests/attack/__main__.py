@@ -32,6 +32,7 @@ def _options() -> argparse.Namespace:
 
 def _add(totals: Totals, more: Totals) -> None:
     totals.counts.update(more.counts)
+    totals.found.update(more.found)
     totals.problems += more.problems
     totals.cases += more.cases
     totals.seconds += more.seconds
@@ -58,7 +59,7 @@ def main() -> int:
     report = {
         "python": platform.python_version(), "machine": platform.machine(), "system": platform.system(),
         "numpy": version("numpy"), "llvmlite": version("llvmlite"), "first seed": options.seed,
-        "problems": {kind: sum(t.found(kind) for t in sums.values()) for kind in KINDS},
+        "problems": {kind: sum(t.found[kind] for t in sums.values()) for kind in KINDS},
         "attacks": {name: totals.as_json() for name, totals in sums.items()},
     }  # fmt: skip
     print(json.dumps(report, indent=2))

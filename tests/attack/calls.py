@@ -47,7 +47,7 @@ def finish(state: State) -> None:
     state.held.finish()
 
 
-def case(state: State, random: Random, counts: Counter[str]) -> None:
+def case(state: State, index: int, random: Random, counts: Counter[str]) -> None:
     at = random.randrange(len(state.subjects))
     subject = state.subjects[at]
     if at not in state.checked:

@@ -27,7 +27,7 @@ def setup(counts: Counter[str]) -> list[tuple[str, bytes]]:
     return [(name, data) for name, files in corpora().items() for data in files]
 
 
-def case(state: list[tuple[str, bytes]], random: Random, counts: Counter[str]) -> None:
+def case(state: list[tuple[str, bytes]], index: int, random: Random, counts: Counter[str]) -> None:
     kind, healthy = random.choice(state)
     counts[f"{kind} files"] += 1
     data = mutated(healthy, random)

@@ -32,11 +32,27 @@ def resident() -> int:
     return pages * mmap.PAGESIZE
 
 
+class Log:
+    """Problems: all are counted, and the first few of each sort kept."""
+
+    def __init__(self) -> None:
+        self.found: Counter[str] = Counter()
+        self.problems: list[dict[str, Any]] = []
+        self._sorts: Counter[str] = Counter()
+
+    def add(self, case: int, kind: str, text: str) -> None:
+        sort = kind + text[:40]
+        self.found[kind] += 1
+        self._sorts[sort] += 1
+        if self._sorts[sort] <= 3 and len(self.problems) < 100:
+            self.problems.append({"case": case, "kind": kind, "text": text})
+
+
 def work(name: str, seed: int, first: int, count: int, progress: memoryview) -> dict[str, Any]:
     """Cases first..first+count-1 of an attack."""
     attack = importlib.import_module(f".{name}", __package__)
     counts: Counter[str] = Counter()
-    problems: list[dict[str, Any]] = []
+    log = Log()
     state = attack.setup(counts)
     every = int(getattr(attack, "CASES_PER_WATCH", 1))
     warm = first + count // 2
@@ -48,18 +64,17 @@ def work(name: str, seed: int, first: int, count: int, progress: memoryview) -> 
             start = resident()
         progress[:8] = index.to_bytes(8, "little")
         try:
-            attack.case(state, random.Random(f"{name} {seed} {index}"), counts)
+            attack.case(state, index, random.Random(f"{name} {seed} {index}"), counts)
         except Problem as problem:
-            problems.append({"case": index, "kind": problem.kind, "text": problem.text})
+            log.add(index, problem.kind, problem.text)
         except Exception as error:
-            problems.append({"case": index, "kind": "undocumented exceptions", "text": words(error)})
-        if len(problems) >= 100:
-            break
+            log.add(index, "undocumented exceptions", words(error))
     faulthandler.cancel_dump_traceback_later()
-    finish = getattr(attack, "finish", None)
-    if finish is not None:
-        finish(state)
-    return {"counts": counts, "problems": problems, "growth": 0 if start is None else max(0, resident() - start)}
+    try:
+        getattr(attack, "finish", lambda _: None)(state)
+    except Problem as problem:
+        log.add(first + count - 1, problem.kind, problem.text)
+    return {"counts": counts, "found": log.found, "problems": log.problems, "growth": 0 if start is None else max(0, resident() - start)}
 
 
 def main() -> None:
