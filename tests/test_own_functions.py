@@ -14,8 +14,6 @@ import pytest
 
 import fallingcat as fc
 from fallingcat import scalar
-from fallingcat.functions import FUNCTIONS
-from fallingcat.own import Formulas
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "07_your_own_function.py"
 
@@ -88,25 +86,6 @@ def test_arguments_with_a_length_of_their_own(robot: fc.Robot, batch: Any, rng: 
     assert f(batch[0], target[0]).shape == (7, 3)
     with pytest.raises(fc.InputError, match=r"target has the wrong shape.*\(\.\.\., 3\)"):
         f(batch[0], target[:, :2])
-
-
-def test_every_function_of_a_robot_is_there(rng: np.random.Generator) -> None:
-    """On numbers, the formulas are the robot's methods."""
-    robot = fc.load("spacearm", joints=["joint2"])
-    batch = np.array([robot.random_configuration(rng) for _ in range(2)]), *rng.normal(size=(2, 2, robot.nv))
-    formulas = Formulas(robot.model)
-    for name, function in FUNCTIONS.items():
-        sizes = [size if isinstance(size, int) else robot.n if size == "n" else robot.nv for _, size in function.inputs]
-        values = [batch[0][0] if i == "q" else batch[1][k % 2][:n] for k, ((i, _), n) in enumerate(zip(function.inputs, sizes))]
-        if name == "difference":
-            values = [batch[0][0], batch[0][1]]
-        options = {"frame": "link7", "representation": "mixed", "velocity": "inertial", "factorization": "body", "base": "link7"}
-        chosen = {o: options[o] for o in function.options}
-        result = getattr(formulas, name)(*(list(map(float, v)) for v in values), **chosen)
-        expected = robot.kernel(name, **chosen)(*values) if chosen else getattr(robot, name)(*values)
-        parts = zip(result, expected, strict=True) if function.results else [(result, expected)]
-        for a, b in parts:
-            np.testing.assert_allclose(np.array(a, dtype=float), b, rtol=1e-11, atol=1e-11, err_msg=name)
 
 
 def test_options_by_position_and_by_name(robot: fc.Robot, batch: Any) -> None:

@@ -95,6 +95,9 @@ def _array(name: str, spec: Input, value: Any) -> NDArray[Any]:
     if type(value) is np.ndarray and value.dtype == FLOAT64 and value.ndim and value.shape[-1] == spec.size:
         return value
     expected = f"an array of real numbers with last axis {spec.size}"
+    if isinstance(value, np.ma.MaskedArray):
+        hint = "fill it first, as in x.filled(np.nan), or pass its .data"
+        raise InputError(f"{name}: {spec.name} is a masked array", expected=expected, got="entries that may not count", hint=hint)
     try:
         a = np.asarray(value)
     except (ValueError, TypeError) as error:
@@ -157,7 +160,10 @@ def _refuse_quaternion(name: str, spec: Input, at: int, length: float) -> None:
 
 
 def check_out(task: Task, shape: tuple[int, ...], out: Any) -> tuple[Array, ...]:
-    """The arrays to write results into, checked; new ones when none were given."""
+    """The arrays to write results into, checked; new ones when none were given.
+
+    They are plain arrays over the memory of the given ones: a subclass may say of itself what it likes.
+    """
     full = [(*shape, *o.shape) for o in task.outputs]
     if out is None:
         return tuple(RESULTS.empty(s) for s in full)
@@ -167,19 +173,37 @@ def check_out(task: Task, shape: tuple[int, ...], out: Any) -> tuple[Array, ...]
         raise InputError(
             f"{task.name}: out does not fit", expected=f"a tuple of {len(full)} arrays ({names})", got=type(out).__name__
         )
-    for o, a, s in zip(task.outputs, outs, full, strict=True):
-        if not isinstance(a, np.ndarray) or a.dtype != np.float64 or a.shape != s:
-            got = f"{a.dtype} {a.shape}" if isinstance(a, np.ndarray) else type(a).__name__
-            raise InputError(f"{task.name}: out for {o.name} does not fit", expected=f"a float64 array of shape {s}", got=got)
-        if not a.flags.writeable:
-            raise InputError(f"{task.name}: out for {o.name} is read-only", hint="pass an array that owns writable memory")
-    for k, (o, a) in enumerate(zip(task.outputs, outs, strict=True)):
-        for other, b in zip(task.outputs[:k], outs, strict=False):
+    plain = tuple([_plain_out(task.name, o.name, a, s) for o, a, s in zip(task.outputs, outs, full, strict=True)])
+    for k, (o, a) in enumerate(zip(task.outputs, plain, strict=True)):
+        for other, b in zip(task.outputs[:k], plain, strict=False):
             if _share_memory(a, b):
                 raise InputError(f"{task.name}: out for {other.name} and {o.name} share memory", hint="pass arrays of their own")
-    return outs
+    return plain
+
+
+def _plain_out(name: str, output: str, given: Any, shape: tuple[int, ...]) -> Array:
+    """The base array of what was given for an output, if results of that shape can be written into it."""
+    expected = f"a float64 array of shape {shape}"
+    if not isinstance(given, np.ndarray):
+        raise InputError(f"{name}: out for {output} does not fit", expected=expected, got=type(given).__name__)
+    if isinstance(given, np.ma.MaskedArray):
+        raise InputError(f"{name}: out for {output} is a masked array", expected=expected, hint="pass its .data")
+    a: Array = given if type(given) is np.ndarray else np.ndarray.view(given, np.ndarray)
+    if a.dtype != np.float64 or a.shape != shape:
+        raise InputError(f"{name}: out for {output} does not fit", expected=expected, got=f"{a.dtype} {a.shape}")
+    if not a.flags.writeable:
+        raise InputError(f"{name}: out for {output} is read-only", hint="pass an array that owns writable memory")
+    return a
 
 
 def _share_memory(a: Array, b: Array) -> bool:
     """Is there a number that belongs to both? Strided views may lie within each other without sharing one."""
     return bool(np.may_share_memory(a, b)) and bool(np.shares_memory(a, b))
+
+
+def answer(task: Task, results: tuple[Array, ...], out: Any) -> Any:
+    """What a call returns: the results, or the very arrays that were given for them, in the form of the task."""
+    given = results if out is None else out if isinstance(out, tuple) else (out,)
+    if task.results is not None:
+        return task.results(*given)
+    return given[0] if out is not None or results[0].ndim else float(results[0])

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms.base_change import EquationsOfMotion
 from fallingcat.errors import InputError
+from fallingcat.trace.arrays import real
 
 Array = NDArray[np.float64]
 
@@ -23,7 +24,7 @@ def change_coordinates(M: ArrayLike, C: ArrayLike, g: ArrayLike, A: ArrayLike, A
     Christoffel-consistent one (Theorem 1). With fewer columns than rows A restricts the motion to nu = A w.
     """
     values = {"M": M, "C": C, "g": g, "A": A, "A_rate": A_rate}
-    arrays = {name: np.asarray(value, dtype=float) for name, value in values.items()}
+    arrays = {name: real(value) for name, value in values.items()}
     size = arrays["g"].shape[-1] if arrays["g"].ndim else 0
     k = arrays["A"].shape[-1] if arrays["A"].ndim >= 2 else size
     shapes: dict[str, tuple[int, ...]] = {"M": (size, size), "C": (size, size), "g": (size,), "A": (size, k), "A_rate": (size, k)}
@@ -52,7 +53,11 @@ class BaseChange(NamedTuple):
     @property
     def inverse(self) -> Array:
         """T^-1, (..., nv, nv), which is the T of the way back."""
-        X = np.linalg.inv(self.T[..., :6, :6])
+        # The block of the base moves the whole robot rigidly, [[E, G], [0, E]] with a rotation E.
+        Et = np.swapaxes(self.T[..., :3, :3], -1, -2)
+        X = np.zeros_like(self.T[..., :6, :6])
+        X[..., :3, :3] = X[..., 3:, 3:] = Et
+        X[..., :3, 3:] = -Et @ self.T[..., :3, 3:6] @ Et
         back = np.zeros_like(self.T)
         back[..., :6, :6] = X
         back[..., :6, 6:] = -X @ self.T[..., :6, 6:]
@@ -80,7 +85,7 @@ class BaseChange(NamedTuple):
 
     def jacobian(self, J: ArrayLike) -> Array:
         """J' = J T^-1, for Jacobians of anything (22)."""
-        return np.asarray(np.asarray(J, dtype=float) @ self.inverse)
+        return np.asarray(real(J) @ self.inverse)
 
     def equations(self, M: ArrayLike, C: ArrayLike, g: ArrayLike) -> EquationsOfMotion:
         """M', C', g' (24): the equations of motion for nu', without computing them anew."""
@@ -88,4 +93,4 @@ class BaseChange(NamedTuple):
 
 
 def _times(A: Array, x: ArrayLike) -> Array:
-    return np.asarray((A @ np.asarray(x, dtype=float)[..., None])[..., 0])
+    return np.asarray((A @ real(x)[..., None])[..., 0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fallingcat.arguments import check_out, prepare
+from fallingcat.arguments import answer, check_out, prepare
 from fallingcat.task import Task
 
 
@@ -22,6 +22,4 @@ def run(task: Task, values: Sequence[Any], out: Any = None) -> Any:
     for result, flat in zip(results, flats, strict=True):
         if not result.flags.c_contiguous:  # reshape made a copy
             result[...] = flat.reshape(result.shape)
-    if task.results is not None:
-        return task.results(*results)
-    return results[0] if out is not None or results[0].ndim else float(results[0])
+    return answer(task, results, out)

@@ -1,17 +1,22 @@
-"""Memory for results, used again once nobody holds it any more.
+"""Memory for results, used again once nobody can see it any more.
 
 Fresh memory costs a page fault for every four kilobytes, which can take longer than computing what goes into them. A loop
-that drops its last results gets their memory back instead. Whether a result is still held is known by counting references:
-every view of it, and every view of a view, holds the one array that owns the memory.
+that drops its last results gets their memory back instead.
+
+That nobody sees a result any more is known, not counted. What a user gets is a view of an array that we watch by a weak
+reference: every view of it, every view of a view, every buffer keeps that array alive, and when it dies the weak reference
+puts itself into a queue. This happens inside the interpreter, without a lock and without a line of Python, so that threads,
+tracers, signal handlers and finalizers can neither meet it half done nor wait for it. The watched array is a plain one, which
+the garbage collector does not track: nothing can announce its end before it has come.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-import sysconfig
-import threading
-from collections.abc import Sequence
+import ctypes
+import math
+import weakref
+from collections import deque
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,70 +27,89 @@ SMALL = 1 << 14
 """Bytes below which the C library has memory at hand."""
 
 LIMIT = 1 << 26
-"""Bytes that are kept at most; a larger result comes from the system and goes back to it."""
+"""Bytes of unused memory that are kept at most; a larger result comes from the system and goes back to it."""
 
 KEPT = 16
-"""Arrays of one shape that are looked after; who holds more results than this gets fresh ones."""
+"""Unused pieces of one size that are kept."""
+
+ALIGNMENT = 64
+"""Bytes: a cache line."""
 
 
-def _claim(owners: Sequence[Array], free: int) -> Array | None:
-    """A view of the first array that nobody else holds. Two threads that reach for one both see it taken."""
-    for owner in owners:
-        mine = owner[...]
-        if sys.getrefcount(owner) == free:
-            return mine
-    return None
+class _Watch(weakref.ref[Array]):
+    """A weak reference to the array that all views of a result hold, with the memory of that array."""
+
+    __slots__ = ("memory",)
+    memory: ctypes.Array[ctypes.c_char]
 
 
 class Memory:
-    """Arrays that have been results, by their shape."""
+    """Memory that has held results, by its size."""
 
     def __init__(self, limit: int = LIMIT) -> None:
-        counted = sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
-        self._limit = limit if counted else 0
-        self._owners: dict[tuple[int, ...], list[Array]] = {}
-        self._lock = threading.Lock()
-        # how many references an array has that nobody holds differs among versions of Python
-        self._free = next(n for n in range(2, 10) if _claim([np.empty(1)], n) is not None) if counted else 0
-
-    def renew_lock(self) -> None:
-        """A new lock, for a process that has only one thread."""
-        self._lock = threading.Lock()
+        self._limit = limit
+        self._watches: dict[int, _Watch] = {}
+        self._ended: deque[_Watch] = deque()
+        self._unused: dict[int, list[Any]] = {}
 
     @property
     def kept(self) -> int:
-        """Bytes that are looked after, in use or not."""
-        return sum(owner.nbytes for owners in self._owners.values() for owner in owners)
+        """Bytes that are kept and not in use."""
+        self._ended_with(0)
+        return sum(size * len(pieces) for size, pieces in list(self._unused.items()))
 
     def empty(self, shape: tuple[int, ...]) -> Array:
         """An array of that shape with anything in it."""
-        owners = self._owners.get(shape)
-        found = None if owners is None else _claim(owners, self._free)
-        return self._new(shape) if found is None else found
+        size = 8 * math.prod(shape)
+        if not SMALL <= size <= self._limit:
+            return np.empty(shape)
+        memory: Any = self._ended_with(size) if self._ended else None
+        if memory is None:
+            memory = self._kept_with(size)
+        if memory is None:
+            memory = (ctypes.c_char * (size + ALIGNMENT))()
+        watched = np.ndarray(shape, np.float64, memory, -ctypes.addressof(memory) % ALIGNMENT)
+        result = watched.view()
+        if result.base is watched:  # else views would hold something that we do not watch: such memory is not used again
+            watch = _Watch(watched, self._ended.append)
+            watch.memory = memory
+            self._watches[id(watch)] = watch
+        return result
 
-    def _new(self, shape: tuple[int, ...]) -> Array:
-        owner = np.empty(shape)
-        if not SMALL <= owner.nbytes <= self._limit:
-            return owner
-        with self._lock:
-            owners = self._owners.setdefault(shape, [])
-            owners.append(owner)
-            if len(owners) > KEPT:
-                del owners[0]
-            while self.kept > self._limit:
-                self._forget()
-        return owner[...]
+    def _ended_with(self, size: int) -> Any:
+        """Memory of that size from a result that has ended; that of all others is kept. An interrupt may lose some, no more."""
+        found = None
+        while self._ended:
+            try:
+                watch = self._ended.popleft()
+            except IndexError:  # another thread was quicker
+                break
+            self._watches.pop(id(watch), None)
+            memory = getattr(watch, "memory", None)
+            if found is None and memory is not None and len(memory) == size + ALIGNMENT:
+                found = memory
+            elif memory is not None:
+                self._keep(memory)
+        return found
 
-    def _forget(self) -> None:
-        """Look no longer after one of the oldest; who holds it keeps it."""
-        shape = next(iter(self._owners))
-        del self._owners[shape][0]
-        if not self._owners[shape]:
-            del self._owners[shape]
+    def _kept_with(self, size: int) -> Any:
+        pieces = self._unused.get(size)
+        try:
+            return pieces.pop() if pieces else None
+        except IndexError:  # another thread was quicker
+            return None
+
+    def _keep(self, memory: Any) -> None:
+        size = len(memory) - ALIGNMENT
+        pieces = self._unused.pop(size, None) or []  # taken out, to be the last one in the order of use
+        pieces.append(memory)
+        del pieces[:-KEPT]
+        self._unused[size] = pieces
+        unused = sum(size * len(pieces) for size, pieces in list(self._unused.items()))
+        while unused > self._limit and self._unused:
+            oldest = next(iter(self._unused))
+            unused -= oldest * len(self._unused.pop(oldest, ()))
 
 
 RESULTS = Memory()
 """What all kernels share."""
-
-if hasattr(os, "register_at_fork"):  # another thread of the parent may hold the lock, and does not exist in the child
-    os.register_at_fork(after_in_child=RESULTS.renew_lock)

@@ -13,7 +13,9 @@ The function gets a `Formulas` object with the robot's functions and one vector 
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,77 +23,63 @@ from numpy.typing import NDArray
 
 from fallingcat.compile import Kernel
 from fallingcat.errors import InputError, TraceError
-from fallingcat.functions import FUNCTIONS, Evaluate, Function, quaternions
-from fallingcat.model.model import Model
+from fallingcat.formulas import Formulas
+from fallingcat.functions import quaternions
 from fallingcat.model.suggest import closest
 from fallingcat.robot import Robot
 from fallingcat.task import Input, Output, Task
-from fallingcat.trace.expr import Block, Expr
-from fallingcat.trace.graph import Graph
+from fallingcat.trace.expr import Expr
+from fallingcat.trace.program import Program, assemble, symbols
 
 _KNOWN = {"q": "nq", "q0": "nq", "q1": "nq", "nu": "nv", "dnu": "nv", "tau": "nv", "dx": "nv", "s": "n", "r": "n", "ddr": "n"}
 
 
-class Formulas:
-    """A robot's functions over any scalar: the methods of `Robot`, on symbols or numbers, one state at a time.
+def compile(function: Callable[..., Any], robot: Robot, **sizes: int) -> CompiledFunction:
+    """Trace and compile your own function of a robot.
 
-    Vectors and matrices come as NumPy arrays of objects, so slicing, `@` and arithmetic work.
+    function(r, q, nu, ...): r has the robot's functions; arguments named q, nu, dnu, tau, ... have their usual
+    lengths, other names need one: `fc.compile(f, robot, target=3)`. An argument with a default is no argument of the compiled
+    function: its default is fixed, unless a length is given for it.
     """
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in FUNCTIONS:
-            raise AttributeError(f"no function {name!r}; {closest(name, FUNCTIONS)}")
-        function = FUNCTIONS[name]
-
-        def call(*arguments: Any, **options: Any) -> Any:
-            count = len(function.inputs)
-            named = dict(zip(function.options, arguments[count:], strict=False))
-            chosen: dict[str, Any] = _defaults(function) | named | options
-            if "base" in chosen and "frame" in chosen:
-                chosen["base"] = chosen.pop("frame")  # what `Robot.base_change` calls it
-            model = self.model
-            if function.any_representation:
-                model = model.in_representation(chosen.pop("representation", "body"))
-            result = Evaluate(model, name, (), tuple(sorted(chosen.items())))(*(list(a) for a in arguments[:count]))
-            if function.results is not None:
-                return function.results(*map(_as_array, result))
-            return _as_array(result)
-
-        call.__name__ = name
-        return call
-
-
-def _defaults(function: Function) -> dict[str, Any]:
-    """The options of the robot's methods when nothing is said."""
-    usual: dict[str, Any] = {"representation": "body", "velocity": "body"}
-    if "base" in function.options:
-        usual = {"base": None, "representation": "mixed"}
-    return {name: value for name, value in usual.items() if name in function.options}
-
-
-def _as_array(value: Any) -> Any:
-    """Lists, and tensors that were traced as blocks, as arrays."""
-    return np.array(value, dtype=object) if isinstance(value, (list, Block)) else value
+    return CompiledFunction(function, robot, sizes)
 
 
 class CompiledFunction:
-    """A user's function as machine code: call it with one state or a batch."""
+    """A user's function as machine code: call it with one state or a batch, by position or by name."""
 
     def __init__(self, function: Callable[..., Any], robot: Robot, sizes: Mapping[str, int]) -> None:
         self.function, self.robot, self.sizes = function, robot, dict(sizes)
         inputs = _inputs(function, robot, sizes)
-        evaluate = _Evaluate(function, robot.model)
-        output = Output("result", _result_shape(evaluate, inputs))
-        name = getattr(function, "__name__", "function")
-        self.kernel = Kernel(Task(name, inputs, (output,), evaluate))
+        task, program = _trace(_name(function), inputs, _Evaluate(function, robot, tuple(i.name for i in inputs)))
+        self.kernel = Kernel(task, program=program)
         self.__doc__ = function.__doc__
-        self.__name__ = name
+        self.__name__ = task.name
+        self._count = len(inputs)
+        names, empty = {i.name for i in inputs}, inspect.Parameter.empty
+        self._defaults = {n: p.default for n, p in _after_robot(function) if n in names and p.default is not empty}
 
-    def __call__(self, *values: Any, out: NDArray[np.float64] | None = None) -> Any:
+    def __call__(self, *values: Any, out: NDArray[np.float64] | None = None, **named: Any) -> Any:
+        if named or len(values) != self._count:
+            values = self._in_order(values, named)
         return self.kernel.entry(*values) if out is None else self.kernel(*values, out=out)
+
+    def _in_order(self, values: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments by position: those given by name in their places, defaults where a call leaves some out."""
+        names = [i.name for i in self.kernel.task.inputs]
+        for name in named:
+            if name not in names:
+                expected, hint = ", ".join(names), closest(name, names)
+                raise InputError(f"{self.__name__}: no argument {name!r}", expected=expected, hint=hint)
+            if name in names[: len(values)]:
+                raise InputError(f"{self.__name__}: {name} is given twice", got="one by position and one by name")
+        chosen = self._defaults | named
+        missing = [name for name in names[len(values) :] if name not in chosen]
+        if missing or len(values) > len(names):
+            raise InputError(
+                f"{self.__name__}: wrong number of arguments", expected=f"{len(names)} ({', '.join(names)})",
+                got=str(len(values) + len(named)), hint=f"{', '.join(missing)} missing" if missing else "",
+            )  # fmt: skip
+        return (*values, *(chosen[name] for name in names[len(values) :]))
 
     def __reduce__(self) -> Any:
         return CompiledFunction, (self.function, self.robot, self.sizes)
@@ -100,31 +88,71 @@ class CompiledFunction:
         return f"<compiled {self.__name__} of {self.robot!r}: {self.kernel.operations} operations>"
 
 
+@dataclass(frozen=True)
 class _Evaluate:
-    """The user's function with the formulas of a robot filled in."""
+    """The user's function with the formulas of a robot and its fixed options filled in; can be pickled if the function can."""
 
-    def __init__(self, function: Callable[..., Any], model: Model) -> None:
-        self.function, self.model = function, model
+    function: Callable[..., Any]
+    robot: Robot
+    names: tuple[str, ...]
+    """Of the arguments that are inputs."""
 
     def __call__(self, *vectors: Any) -> Any:
-        result = self.function(Formulas(self.model), *(np.array(v, dtype=object) for v in vectors))
+        given = {name: np.array(v, dtype=object) for name, v in zip(self.names, vectors, strict=True)}
+        positional: list[Any] = [Formulas(self.robot)]
+        keywords: dict[str, Any] = {}
+        for name, parameter in _after_robot(self.function):
+            value = given.get(name, parameter.default)
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+                keywords[name] = value
+            else:
+                positional.append(value)
+        result = self.function(*positional, **keywords)
         return result.tolist() if isinstance(result, np.ndarray) else result
 
 
-def compile(function: Callable[..., Any], robot: Robot, **sizes: int) -> CompiledFunction:
-    """Trace and compile your own function of a robot.
+# ---------------------------------------------------------------------------------------------------------------------
+# The result
 
-    function(r, q, nu, ...): r has the robot's functions; arguments named q, nu, dnu, tau, ... have their usual
-    lengths, other names need one: `fc.compile(f, robot, target=3)`.
-    """
-    return CompiledFunction(function, robot, sizes)
+
+def _trace(name: str, inputs: tuple[Input, ...], evaluate: _Evaluate) -> tuple[Task, Program]:
+    """Run the function once on symbols: what comes out says the shape of the result, and is the program."""
+    graph, vectors = symbols(inputs)
+    try:
+        result = np.array(evaluate(*vectors), dtype=object)
+    except TypeError as error:
+        hint = ""
+        if "loop of ufunc" in str(error):
+            hint = "; arrays of symbols may hold plain numbers, too, and NumPy's functions do not: use those of fallingcat.scalar"
+        raise TraceError(f"{name} cannot be traced: {error}{hint}") from error
+    for x in result.flat:
+        if not isinstance(x, (Expr, float, int, np.floating, np.integer)):
+            got = f"it returns something with {type(x).__name__} in it"
+            raise TraceError(f"{name} cannot be traced: it must return a number or a rectangular array of numbers; {got}")
+    task = Task(name, inputs, (Output("result", result.shape),), evaluate)
+    return task, assemble(task, graph, [result.ravel().tolist()])
+
+
+def _name(function: Any) -> str:
+    return str(getattr(function, "__name__", "function"))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The arguments
+
+
+def _after_robot(function: Callable[..., Any]) -> list[tuple[str, inspect.Parameter]]:
+    return list(inspect.signature(function).parameters.items())[1:]
 
 
 def _inputs(function: Callable[..., Any], robot: Robot, sizes: Mapping[str, int]) -> tuple[Input, ...]:
-    names = list(inspect.signature(function).parameters)[1:]
-    unknown = [name for name in names if name not in sizes and name not in _KNOWN]
+    """One input per argument that has a length, in their order; the other arguments keep their defaults."""
+    parameters = _checked_parameters(function, robot)
+    names = list(parameters)
+    free = [name for name in names if name in sizes or parameters[name].default is inspect.Parameter.empty]
+    unknown = [name for name in free if name not in sizes and name not in _KNOWN]
     extra = [name for name in sizes if name not in names]
-    if unknown or extra or not names:
+    if unknown or extra or not free:
         what = f"lengths of {unknown}" if unknown else f"arguments {extra}" if extra else "arguments after the robot"
         raise InputError(
             f"fc.compile: unknown {what}",
@@ -132,29 +160,43 @@ def _inputs(function: Callable[..., Any], robot: Robot, sizes: Mapping[str, int]
             got=f"arguments {names}",
             hint="pass it by name, as in fc.compile(f, robot, target=3)",
         )
-    inputs = []
-    for name in names:
-        size = sizes[name] if name in sizes else int(getattr(robot, _KNOWN[name]))
-        own = name in _KNOWN and _KNOWN[name] == "nq" and name not in sizes
-        inputs.append(Input(name, size, quaternions(robot.model) if own else ()))
-    return tuple(inputs)
+    return tuple(_input(name, robot, sizes) for name in free)
 
 
-def _result_shape(evaluate: _Evaluate, inputs: tuple[Input, ...]) -> tuple[int, ...]:
-    """Run the function once on throw-away symbols to see what comes out."""
-    graph = Graph()
-    position = 0
-    vectors = []
-    for spec in inputs:
-        vectors.append([Expr(graph, graph.input(position + k)) for k in range(spec.size)])
-        position += spec.size
-    name = getattr(evaluate.function, "__name__", "function")
+def _input(name: str, robot: Robot, sizes: Mapping[str, int]) -> Input:
+    if name in sizes:
+        return Input(name, _length(name, sizes[name], robot))
+    length = _KNOWN[name]
+    return Input(name, int(getattr(robot, length)), quaternions(robot.model) if length == "nq" else ())
+
+
+def _length(name: str, size: Any, robot: Robot) -> int:
+    """A length as a whole number; a vector of none makes sense only for a robot without joints."""
+    least = 1 if robot.n else 0
     try:
-        result = np.array(evaluate(*vectors), dtype=object)
-    except TypeError as error:
-        raise TraceError(f"{name} cannot be traced: {error}") from error
-    for x in result.flat:
-        if not isinstance(x, (Expr, float, int, np.floating, np.integer)):
-            got = f"it returns something with {type(x).__name__} in it"
-            raise TraceError(f"{name} cannot be traced: it must return a number or a rectangular array of numbers; {got}")
-    return result.shape
+        length = -1 if isinstance(size, (bool, np.bool_)) else operator.index(size)
+    except TypeError:
+        length = -1
+    if length < least:
+        raise InputError(
+            f"fc.compile: {name} cannot have this length", expected=f"a whole number, {least} or more", got=repr(size),
+            hint="as in fc.compile(f, robot, target=3)",
+        )  # fmt: skip
+    return length
+
+
+def _checked_parameters(function: Any, robot: Any) -> Mapping[str, inspect.Parameter]:
+    """The arguments of a function after the robot; refuses what has no list of them."""
+    if not isinstance(robot, Robot):
+        raise InputError("fc.compile: not a robot", expected="fc.compile(f, robot)", got=type(robot).__name__, hint="see fc.load")
+    expected = "a function (r, q, nu, ...)"
+    try:
+        found = dict(_after_robot(function))
+    except (TypeError, ValueError):
+        raise InputError("fc.compile: unknown arguments of this function", expected=expected, got=repr(function)) from None
+    for name, parameter in found.items():
+        if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            raise InputError(f"fc.compile: {parameter} has no length", expected=expected, hint="write the arguments out")
+        if name == "out":
+            raise InputError("fc.compile: an argument cannot be named out", expected=expected, hint="out= is where results go")
+    return found

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from fallingcat.arguments import Batch, check_out, prepare
 from fallingcat.compile import Kernel
 from fallingcat.errors import FrameError, InputError
 from fallingcat.functions import FUNCTIONS, task
@@ -27,6 +29,8 @@ class Part:
     """A family of methods of `Robot`."""
 
     def __init__(self, model: Model) -> None:
+        for name in FUNCTIONS:  # compiled methods of another model, when somebody calls this again
+            self.__dict__.pop(name, None)
         self.model = model
         self._kernels: dict[Any, Kernel] = {}
         self._calls: dict[tuple[Any, ...], Callable[..., Any]] = {}
@@ -48,10 +52,7 @@ class Part:
         return found
 
     def _make_kernel(self, made: Task, plain: bool) -> Kernel:
-        if not plain:
-            return Kernel(made)
-        # The method itself is the slow path of its compiled form.
-        return Kernel(made, owner=self, slow=getattr(type(self), made.name).__get__(self))
+        return Kernel(made, owner=self if plain else None)
 
     def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Result:  # type: ignore[type-var]
         """Run a compiled function; from the second call on, the quickest way into it is at hand.
@@ -74,11 +75,7 @@ class Part:
         return result
 
     def _run_with_wrenches(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches, options: Any) -> Any:
-        if not isinstance(wrenches, Mapping):
-            raise InputError(
-                f"{name}: wrenches is not a mapping", expected="frame name -> (..., 6)", got=type(wrenches).__name__,
-                hint='as in wrenches={"left_foot": w}',
-            )  # fmt: skip
+        check_wrenches(name, wrenches)
         if not wrenches:
             return self._run(name, values, out, **options)
         kernel = self.kernel(name, wrenches, **options)
@@ -89,9 +86,29 @@ class Part:
         if kernel.entry_made and len(key) == 1 and not self._overrides(key[0]):
             self.__dict__[key[0]] = kernel.entry
 
+    # What composed functions take arguments and results with; over symbols (`Formulas`) it is something else.
+
+    def _numbers(self, value: Any) -> NDArray[Any]:
+        return np.asarray(value, dtype=np.float64)
+
+    def _prepare(self, made: Task, values: Sequence[Any], check: bool = True) -> Batch:
+        return prepare(made, values, check)
+
+    def _results(self, made: Task, shape: tuple[int, ...], out: Any) -> tuple[NDArray[Any], ...]:
+        return check_out(made, shape, out)
+
     def _overrides(self, name: str) -> bool:
         """Is the method that of somebody's own class, which must go on being called?"""
         return bool(getattr(type(self), name).__module__.partition(".")[0] != __name__.partition(".")[0])
+
+
+def check_wrenches(name: str, wrenches: Any) -> None:
+    """Refuse wrenches that say nothing about where they act."""
+    if not isinstance(wrenches, Mapping):
+        raise InputError(
+            f"{name}: wrenches is not a mapping", expected="frame name -> (..., 6)", got=type(wrenches).__name__,
+            hint='as in wrenches={"left_foot": w}',
+        )  # fmt: skip
 
 
 def check_options(options: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from processes import prints
 
 import fallingcat as fc
 from fallingcat.memory import KEPT, LIMIT, RESULTS, SMALL, Memory
@@ -77,16 +78,44 @@ def test_small_and_huge_arrays_are_not_kept(memory: Memory) -> None:
 def test_what_is_kept_is_bounded() -> None:
     memory = Memory(limit=10 * SMALL)
     held = [memory.empty((SMALL // 8 + k,)) for k in range(40)]
-    assert memory.kept <= 10 * SMALL
     for k, a in enumerate(held):
         a[...] = k
     assert all((a == k).all() for k, a in enumerate(held))
-    held = [memory.empty(BIG) for _ in range(3)]
-    assert memory.kept <= 10 * SMALL
+    assert memory.kept == 0
+    del a, held
+    assert SMALL <= memory.kept <= 10 * SMALL
     many = Memory()
     held = [many.empty(BIG) for _ in range(3 * KEPT)]
-    assert many.kept == KEPT * held[0].nbytes
     assert len({address(a) for a in held}) == 3 * KEPT
+    size = held[0].nbytes
+    del held
+    assert many.kept == KEPT * size
+
+
+def test_results_start_at_a_cache_line(memory: Memory) -> None:
+    held = [memory.empty((SMALL // 8 + k,)) for k in range(20)]
+    assert all(address(a) % 64 == 0 for a in held)
+
+
+@pytest.mark.parametrize("walk", [lambda a: a.base, lambda a: a.base[3:], lambda a: [a.base, a]], ids=["base", "view", "cycle"])
+def test_the_array_behind_a_result_counts_too(memory: Memory, walk: Callable[[Any], Any]) -> None:
+    """Also when it is the collector that ends it: a finalizer of the same cycle still sees the numbers."""
+
+    class Last:
+        def __del__(self) -> None:
+            taken.append(memory.empty(BIG))
+            taken[-1][...] = -1.0
+            seen.append(float(np.ravel(self.held[0] if isinstance(self.held, list) else self.held)[0]))
+
+    taken: list[Any] = []
+    seen: list[float] = []
+    a = memory.empty(BIG)
+    a[...] = 5.0
+    last: Any = Last()
+    last.held, last.itself = walk(a), last
+    del a, last
+    gc.collect()
+    assert seen == [5.0]
 
 
 def test_threads_never_share_it(memory: Memory) -> None:
@@ -108,6 +137,49 @@ def test_threads_never_share_it(memory: Memory) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
+
+
+TRACED = """
+import sys, threading
+
+def look(frame, event, arg):
+    frame.f_locals  # Python 3.11 keeps what it finds there as long as the frame
+    return look
+
+sys.settrace(look)  # while the library is imported
+import random
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+import fallingcat as fc
+sys.settrace(None)
+
+if sys.argv[1]:
+    getattr(sys, sys.argv[1])(look)
+    getattr(threading, sys.argv[1])(look)
+robot = fc.load("tree9")
+rng = np.random.default_rng(0)
+states = [np.array([robot.random_configuration(rng) for _ in range(40)]) for _ in range(4)]
+expected = [robot.mass_matrix(Q).copy() for Q in states]
+
+def work(seed):
+    choose = random.Random(seed)
+    held = []
+    for _ in range(200):
+        k = choose.randrange(4)
+        held.append((k, robot.mass_matrix(states[k])))
+        j, M = held.pop(choose.randrange(len(held))) if len(held) > 5 else held[0]
+        assert np.array_equal(M, expected[j])
+
+with ThreadPoolExecutor(4) as pool:
+    list(pool.map(work, range(4)))
+print("done")
+"""
+
+
+@pytest.mark.parametrize("how", ["settrace", "setprofile", ""])
+def test_tracers_and_threads(how: str) -> None:
+    """A debugger or a profiler that looks at every frame changes nothing of what is held."""
+    prints("done", TRACED, how)
 
 
 def test_a_loop_over_batches_computes_in_place(ball: fc.Robot) -> None:

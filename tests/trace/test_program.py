@@ -246,10 +246,20 @@ def test_a_traced_value_is_no_number(name: str) -> None:
         traced(CONVERSIONS[name])
 
 
-@pytest.mark.parametrize("power", [-1, 1.5, 0.25])
-def test_unusual_powers_are_refused(power: float) -> None:
-    with pytest.raises(fc.TraceError, match="raised to"):
-        traced(lambda x: x[0] ** power)
+@pytest.mark.parametrize("power", [0, 1, 2, 3, 7, 2.0, -1, -2.0, 0.5, -0.5, 1.5, np.int64(3), np.float64(2.0), np.array(2), True])
+def test_powers(power: Any) -> None:
+    ((found,),) = interpret(traced(lambda x: x[0] ** power, size=1), [[1.7]])
+    assert found == pytest.approx(1.7**power, rel=1e-15)
+
+
+def test_powers_by_squaring() -> None:
+    assert traced(lambda x: x[0] ** 16, size=1).operations == 4
+
+
+@pytest.mark.parametrize("power", [0.25, 1.0 / 3.0, math.inf, math.nan, "x"])
+def test_unusual_powers_are_refused(power: Any) -> None:
+    with pytest.raises(fc.TraceError, match=r"raised to whole numbers and their halves, not to"):
+        traced(lambda x: x[0] ** (x[1] if power == "x" else power))
 
 
 def test_operations_that_do_not_exist_are_trace_errors() -> None:

@@ -5,8 +5,12 @@
 
 If every argument is a contiguous float64 array of the right length (and every quaternion has about unit length),
 the results are allocated and the kernel is called. Anything else goes to a Python path, which converts,
-broadcasts, checks, and raises errors that help: for `fc_call` the method of a robot, for `fc_direct` the kernel itself.
+broadcasts, checks, and raises errors that help: for `fc_call` the method of a robot's class, for `fc_direct` the kernel itself.
 `fc_bind` is called once per process with the objects the entries need.
+
+What keeps what alive: whoever calls holds the function, the function holds `self` and its module's name, and that holds the
+code and everything bound here (`cpython.builtin`). Nothing else is pointed to: the Python path is looked up in the type of
+`self` when it is needed.
 """
 
 from __future__ import annotations
@@ -15,8 +19,8 @@ from fallingcat.compile import cpython
 from fallingcat.compile.lanes import hexadecimal
 from fallingcat.task import Input, Output
 
-BOUND = ("array_type", "float64", "slow", "kernel", "tuple_type")
-"""What `fc_bind` stores: addresses of numpy.ndarray, its float64 descriptor, the Python paths, the result's type."""
+BOUND = ("array_type", "float64", "method", "kernel", "tuple_type")
+"""What `fc_bind` stores: addresses of numpy.ndarray, its float64 descriptor, the names of the Python paths, the result's type."""
 
 STACK_LIMIT = 4096
 """Doubles of workspace that may live on the stack."""
@@ -32,18 +36,18 @@ def call_text(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace:
     _compute(lines, inputs, outputs, workspace, several)
     lines += [
         "slow:",
-        "  %callable = load ptr, ptr %path, align 8",
-        "  %answer = call ptr @fc_PyObject_Vectorcall(ptr %callable, ptr %args, i64 %nargs, ptr %kwnames)",
+        "  %answer = call ptr @fc_python(ptr %self, ptr %args, i64 %nargs, ptr %kwnames, ptr %path)",
         "  ret ptr %answer",
     ]
     body = "\n".join(lines)
-    checked = f"define internal ptr @fc_checked(ptr %args, i64 %nargs, ptr %kwnames, ptr %path) #1 {{\n{body}\n}}"
-    return "\n".join([_GLOBALS + _bind(), checked, _entry("fc_call", "@fc_slow"), _entry("fc_direct", "@fc_kernel")])
+    checked = f"define internal ptr @fc_checked(ptr %self, ptr %args, i64 %nargs, ptr %kwnames, ptr %path) #1 {{\n{body}\n}}"
+    entries = [_entry("fc_call", "@fc_method"), _entry("fc_direct", "@fc_kernel")]
+    return "\n".join([_GLOBALS + _bind(), _PYTHON, checked, *entries])
 
 
 def _entry(name: str, path: str) -> str:
     return f"""define ptr @{name}(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) #1 {{
-  %answer = tail call ptr @fc_checked(ptr %args, i64 %nargs, ptr %kwnames, ptr {path})
+  %answer = tail call ptr @fc_checked(ptr %self, ptr %args, i64 %nargs, ptr %kwnames, ptr {path})
   ret ptr %answer
 }}"""
 
@@ -55,6 +59,8 @@ declare void @fc_Py_IncRef(ptr)
 declare void @fc_Py_DecRef(ptr)
 declare ptr @fc_PyFloat_FromDouble(double)
 declare ptr @fc_PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @fc_PyObject_GetAttr(ptr, ptr)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare ptr @fc_PyType_GenericAlloc(ptr, i64)
 declare ptr @fc_PyMem_RawMalloc(i64)
 declare void @fc_PyMem_RawFree(ptr)
@@ -62,6 +68,41 @@ declare ptr @fc_PyErr_NoMemory()
 declare ptr @fc_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 """
 )
+
+_PYTHON = f"""
+; type(self).path(self, *args, **keywords)
+define internal ptr @fc_python(ptr %self, ptr %args, i64 %nargs, ptr %kwnames, ptr %path) #0 {{
+entry:
+  %type_at = getelementptr i8, ptr %self, i64 {cpython.TYPE}
+  %type = load ptr, ptr %type_at, align 8
+  %name = load ptr, ptr %path, align 8
+  %callable = call ptr @fc_PyObject_GetAttr(ptr %type, ptr %name)
+  %missing = icmp eq ptr %callable, null
+  br i1 %missing, label %fail, label %named
+fail:
+  ret ptr null
+named:
+  %plain = icmp eq ptr %kwnames, null
+  br i1 %plain, label %ready, label %count
+count:
+  %size_at = getelementptr i8, ptr %kwnames, i64 {cpython.SIZE}
+  %keywords = load i64, ptr %size_at, align 8
+  br label %ready
+ready:
+  %extra = phi i64 [0, %named], [%keywords, %count]
+  %values = add i64 %nargs, %extra
+  %room = add i64 %values, 1
+  %all = alloca ptr, i64 %room, align 8
+  store ptr %self, ptr %all, align 8
+  %rest = getelementptr ptr, ptr %all, i64 1
+  %bytes = mul i64 %values, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %rest, ptr %args, i64 %bytes, i1 false)
+  %positional = add i64 %nargs, 1
+  %answer = call ptr @fc_PyObject_Vectorcall(ptr %callable, ptr %all, i64 %positional, ptr %kwnames)
+  call void @fc_Py_DecRef(ptr %callable)
+  ret ptr %answer
+}}
+"""
 
 
 def _bind() -> str:
@@ -236,6 +277,9 @@ def _tuple(lines: list[str], count: int) -> None:
         "  ret ptr null",
         "fill:",
     ]
+    if tuple.__basicsize__ > cpython.TUPLE_HASH:  # Python 3.14 keeps the hash there, or that it is not known yet
+        lines.append(f"  %hash_at = getelementptr i8, ptr %tuple, i64 {cpython.TUPLE_HASH}")
+        lines.append("  store i64 -1, ptr %hash_at, align 8")
     for j in range(count):
         lines.append(f"  %item{j} = getelementptr i8, ptr %tuple, i64 {tuple.__basicsize__ + 8 * j}")
         lines.append(f"  store ptr %result{j}, ptr %item{j}, align 8")

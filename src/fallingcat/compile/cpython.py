@@ -10,14 +10,21 @@ import ctypes
 import importlib
 import sys
 import sysconfig
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+SIZE = 16
+"""Where an object of variable size says how many items it has."""
 # Offsets in PyArrayObject_fields, stable since NumPy 1.7.
 TYPE, DATA, NDIM, DIMENSIONS, STRIDES, DESCR, FLAGS = 8, 16, 24, 32, 40, 56, 64
 C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400
+_FLAG_BITS = C_CONTIGUOUS | ALIGNED | WRITEABLE
+TUPLE_HASH, NO_HASH = 24, 0xFFFFFFFFFFFFFFFF
+"""Where a tuple keeps its hash since Python 3.14, and what stands there before it is known."""
 _NEW_FROM_DESCR = 94
 _PYARRAY_TYPE = 2
 
@@ -28,26 +35,57 @@ def _word(address: int) -> int:
 
 @cache
 def fast_calls_possible() -> bool:
-    """Does this interpreter and this NumPy have the layout that the fast call relies on?"""
+    """Does this interpreter and this NumPy have the layout that the fast call relies on?
+
+    Nothing is read but the inside of objects that are known to be large enough, and no address is followed before
+    everything around it is as it should be.
+    """
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return False
     if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little":
         return False
+    # a reference count and a type come first; builds that trace references have more there
+    if object.__basicsize__ != 16 or np.ndarray.__basicsize__ < FLAGS + 8:
+        return False
     try:
-        probe = np.arange(6.0).reshape(2, 3)
-        at = id(probe)
-        return (
-            _word(at + TYPE) == id(np.ndarray)
-            and _word(at + DATA) == probe.ctypes.data
-            and int(ctypes.c_int.from_address(at + NDIM).value) == 2
-            and (_word(_word(at + DIMENSIONS)), _word(_word(at + DIMENSIONS) + 8)) == probe.shape
-            and (_word(_word(at + STRIDES)), _word(_word(at + STRIDES) + 8)) == probe.strides
-            and _word(at + DESCR) == id(np.dtype(np.float64)) == id(probe.dtype)
-            and bool(ctypes.c_int.from_address(at + FLAGS).value & ALIGNED)
-            and int(_api()[_PYARRAY_TYPE]) == id(np.ndarray)
-        )
+        return _tuples_known() and all(_array_known(np.zeros((2, 3, 4)[:n])) for n in (1, 2, 3)) and _api_known()
     except (AttributeError, ImportError, TypeError, ValueError):
         return False
+
+
+def _array_known(probe: NDArray[np.float64]) -> bool:
+    """Is every field of this array where the fast call reads it?"""
+    at, axes = id(probe), probe.ndim
+    dimensions, strides = _word(at + DIMENSIONS), _word(at + STRIDES)
+    fields = (
+        _word(at + TYPE) == id(np.ndarray)
+        and _word(at + DATA) == probe.ctypes.data
+        and int(ctypes.c_int.from_address(at + NDIM).value) == axes
+        and _word(at + DESCR) == id(np.dtype(np.float64)) == id(probe.dtype)
+        and int(ctypes.c_int.from_address(at + FLAGS).value) & _FLAG_BITS == probe.flags.num & _FLAG_BITS
+        and dimensions % 8 == 0
+        and strides - dimensions == 8 * axes  # one piece of memory holds both
+    )
+    return (
+        fields
+        and tuple(_word(dimensions + 8 * k) for k in range(axes)) == probe.shape
+        and tuple(_word(strides + 8 * k) for k in range(axes)) == probe.strides
+    )
+
+
+def _tuples_known() -> bool:
+    """Are the items of a tuple where its fixed part ends, with a hash before them, if anything (Python 3.14)?"""
+    probe = (object(), object())
+    at, size = id(probe), tuple.__basicsize__
+    if size == TUPLE_HASH + 8 and _word(at + TUPLE_HASH) != NO_HASH:
+        return False
+    return size in (TUPLE_HASH, TUPLE_HASH + 8) and tuple(_word(at + size + 8 * k) for k in range(2)) == tuple(map(id, probe))
+
+
+def _api_known() -> bool:
+    """Is NumPy's table of C functions that of a binary interface we know?"""
+    version = ctypes.CFUNCTYPE(ctypes.c_uint)(int(_api()[0]))()
+    return version in (0x01000009, 0x02000000) and int(_api()[_PYARRAY_TYPE]) == id(np.ndarray)
 
 
 @cache
@@ -64,9 +102,9 @@ def _function(name: str) -> int:
     return int(ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
 
 
-PYTHON_FUNCTIONS = ("Py_IncRef", "Py_DecRef", "PyFloat_FromDouble", "PyObject_Vectorcall", "PyType_GenericAlloc",
-                    "PyMem_RawMalloc", "PyMem_RawFree", "PyErr_NoMemory", "PyLong_AsLongLong", "PyLong_FromLongLong",
-                    "PyEval_SaveThread", "PyEval_RestoreThread")  # fmt: skip
+PYTHON_FUNCTIONS = ("Py_IncRef", "Py_DecRef", "PyFloat_FromDouble", "PyObject_Vectorcall", "PyObject_GetAttr",
+                    "PyType_GenericAlloc", "PyMem_RawMalloc", "PyMem_RawFree", "PyErr_NoMemory",
+                    "PyLong_AsLongLong", "PyLong_FromLongLong", "PyEval_SaveThread", "PyEval_RestoreThread")  # fmt: skip
 
 
 @cache
@@ -77,6 +115,18 @@ def symbols() -> dict[str, int]:
     return table
 
 
+def untrack(thing: Any) -> None:
+    """Hide a new object from the garbage collector: it dies by its reference count alone, after all finalizers of a cycle."""
+    if sys.implementation.name == "cpython":
+        ctypes.pythonapi.PyObject_GC_UnTrack(ctypes.py_object(thing))
+
+
+def keep_for_ever(thing: Any) -> None:
+    """One reference that is never given back."""
+    if sys.implementation.name == "cpython":
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
 class _MethodDef(ctypes.Structure):
     _fields_ = (("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p))
 
@@ -84,11 +134,24 @@ class _MethodDef(ctypes.Structure):
 METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
-def builtin(name: str, address: int, owner: Any, doc: str) -> Any:
-    """A built-in function at an address, bound to `owner`."""
+class _Module(str):
+    """The `__module__` of a built-in function, which also keeps alive what the function points into.
+
+    CPython gives it back as the last thing of a function, so that code and definition live exactly as long as somebody can
+    call them, whatever has become of the robot or the kernel.
+    """
+
+    __slots__ = ("keeps",)
+    keeps: tuple[Any, ...]
+
+
+def builtin(name: str, address: int, owner: Any, doc: str, module: str, keeps: Sequence[Any]) -> Any:
+    """A built-in function at an address, bound to `owner`, that keeps alive what it needs; nothing in `keeps` may lead to
+    the function again, because the garbage collector does not see it."""
     definition = _MethodDef(name.encode(), address, METH_FASTCALL_KEYWORDS, doc.encode())
-    # Never freed: CPython looks at it until the end of the function's life, which may come after that of all modules.
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
+    home = _Module(module)
+    home.keeps = (definition, *keeps)
+    untrack(home)
     new = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return new(ctypes.addressof(definition), owner, None)
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+    return new(ctypes.addressof(definition), owner, home)

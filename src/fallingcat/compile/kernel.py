@@ -10,20 +10,21 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fallingcat.arguments import QUATERNION_TOLERANCE, Batch, check_out, check_quaternions, prepare
+from fallingcat.arguments import QUATERNION_TOLERANCE, Batch, answer, check_out, check_quaternions, prepare
 from fallingcat.compile import cache, cpython, native
 from fallingcat.compile.batch import batch_text, layout
 from fallingcat.compile.call import call_text
 from fallingcat.compile.rows import NativeBatch, check_text, rows_text
 from fallingcat.compile.schedule import schedule
 from fallingcat.compile.single import single_text
-from fallingcat.compile.threads import pool, threads
+from fallingcat.compile.threads import run_all, threads
 from fallingcat.memory import RESULTS
 from fallingcat.task import Task
 from fallingcat.trace.program import Program, trace
@@ -43,16 +44,15 @@ if hasattr(os, "register_at_fork"):
 class Kernel:
     """Machine code for a task. Safe to call from many threads at once."""
 
-    def __init__(self, task: Task, owner: Any = None, slow: Callable[..., Any] | None = None) -> None:
-        """`owner` is what the fast call is bound to, `slow` where it sends all but plain single states."""
+    def __init__(self, task: Task, owner: Any = None, program: Program | None = None) -> None:
+        """`owner` is what the fast call is bound to: a robot, whose method of that name takes all but plain single states.
+        `program`: if the task has been traced already."""
         self.task = task
-        self._owner = self if owner is None else owner
-        self._slow = self if slow is None else slow
-        self._program: Program | None = None
+        self._owner = owner
+        self._program: Program | None = program
         self._entry: Any = None
         self._direct: Any = None
         self._batch: NativeBatch | None = None
-        self._keep: tuple[Any, ...] = ()
 
     def __reduce__(self) -> Any:
         return Kernel, (self.task,)
@@ -74,7 +74,7 @@ class Kernel:
         """A built-in function for one state that leaves everything else to the Python path."""
         if self._entry is None:
             if not cpython.fast_calls_possible():
-                return self._slow
+                return self if self._owner is None else getattr(type(self._owner), self.task.name).__get__(self._owner)
             with _making:
                 if self._entry is None:
                     self._entry = self._make_entry()
@@ -92,13 +92,17 @@ class Kernel:
 
     def _make_entry(self) -> Any:
         code, _ = self._code("single", self._single_module, cpython.symbols())
-        kind = self.task.results or tuple
+        kind, name = self.task.results or tuple, self.task.name
         bind = ctypes.PYFUNCTYPE(None, *[ctypes.py_object] * 5)(code.address("fc_bind"))
-        bind(np.ndarray, np.dtype(np.float64), self._slow, self, kind)
-        doc = getattr(self._slow, "__doc__", None) or ""
-        self._keep = (code, kind)  # the functions point into these
-        self._direct = cpython.builtin(self.task.name, code.address("fc_direct"), self, doc)
-        return cpython.builtin(self.task.name, code.address("fc_call"), self._owner, doc)
+        bound = (np.ndarray, np.dtype(np.float64), name, "__call__", kind)
+        bind(*bound)
+        keeps = (code, bound)
+        own = type(self)
+        self._direct = cpython.builtin(name, code.address("fc_direct"), self, own.__call__.__doc__ or "", own.__module__, keeps)
+        if self._owner is None:
+            return self._direct
+        method = getattr(type(self._owner), name)
+        return cpython.builtin(name, code.address("fc_call"), self._owner, method.__doc__ or "", method.__module__, keeps)
 
     def _single_module(self) -> tuple[dict[str, Any], str]:
         program = self.program
@@ -128,16 +132,14 @@ class Kernel:
         for result, target in zip(results, targets, strict=True):
             if target is not result:
                 result[...] = target
-        if task.results is not None:
-            return task.results(*results)
-        return results[0] if out is not None or results[0].ndim else float(results[0])
+        return answer(task, results, out)
 
     def _plain_batch(self, values: tuple[Any, ...], out: Any) -> tuple[Array, ...] | None:
         """The results by one native call; None if the arguments are not contiguous batches or several threads are to do it.
 
         The first batch takes the other way, so that arguments that do not fit are found before anything is compiled.
         """
-        if self._batch is None or self._batch.many is None or threads() != 1:
+        if self._batch is None or self._batch.many is None or threads() != 1 or len(values) != len(self.task.inputs):
             return None
         if out is None:
             first = values[0] if values else None
@@ -146,6 +148,8 @@ class Kernel:
             out = tuple([RESULTS.empty((len(first), *o.shape)) for o in self.task.outputs])
         elif not isinstance(out, tuple):
             out = (out,)
+        if len(out) != len(self.task.outputs):
+            return None
         return out if self._batch.many(*values, *out) == 0 else None
 
     def _run(self, batch: Batch, outs: list[Array]) -> bool:
@@ -164,12 +168,7 @@ class Kernel:
         width = native.host_lanes().width
         step = -(-count // workers // width) * width
         edges = [*range(0, count, step), count]
-        jobs = [pool(workers).submit(batch.run, a, b, rows, outs) for a, b in pairwise(edges[1:])]
-        try:
-            fits = batch.run(edges[0], edges[1], rows, outs)
-        finally:
-            others = [job.result() for job in jobs]
-        return fits and all(others)
+        return all(run_all([partial(batch.run, a, b, rows, outs) for a, b in pairwise(edges)]))
 
     def _native_batch(self) -> NativeBatch:
         if self._batch is None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
 import threading
+import weakref
 from functools import cache
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
+from fallingcat.compile import cpython
 from fallingcat.compile.lanes import Lanes
 
 ATTRIBUTES = """
@@ -21,8 +24,9 @@ attributes #0 = { nounwind noinline }
 attributes #1 = { nounwind }
 """
 
-_lock = threading.Lock()
-"""LLVM's global state is not made for many threads at once."""
+_lock = threading.RLock()
+"""LLVM's global state is not made for many threads at once. A signal handler may compile while its own thread does:
+between two calls of LLVM its state is sound, so the lock lets the same thread in again."""
 
 
 @cache
@@ -69,15 +73,28 @@ def compile_object(text: str) -> bytes:
 
 
 class Code:
-    """Machine code, alive as long as this object."""
+    """Machine code, alive as long as this object, which dies by its reference count alone.
+
+    The garbage collector calls the finalizers of all garbage first, LLVM's own among them, and one of the others might still
+    call this code. So the collector does not get to see it: the code goes when the last function that points into it is gone.
+    Nothing that code keeps alive leads back to a robot.
+    """
+
+    __slots__ = ("__weakref__", "_engine")
 
     def __init__(self, object_code: bytes, symbols: dict[str, int]) -> None:
+        cpython.untrack(self)
         with _lock:
             for name, address in symbols.items():
                 llvm.add_symbol(name, address)
-            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
+            # LLVM's default memory manager may put sections more than 2 GB apart, which the small code model cannot reach.
+            self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(), use_lmm=True)
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))
             self._engine.finalize_object()
+        if _ending:
+            cpython.keep_for_ever(self)
+        else:
+            _living.add(self)
 
     def address(self, name: str) -> int:
         with _lock:
@@ -85,3 +102,16 @@ class Code:
         if not found:
             raise RuntimeError(f"the object code has no function {name!r}")
         return found
+
+
+_living: weakref.WeakSet[Code] = weakref.WeakSet()
+_ending = False
+
+
+@atexit.register
+def _at_the_end() -> None:
+    """Code stays until the process is gone: a daemon thread may still run in it while the interpreter is taken down."""
+    global _ending
+    _ending = True
+    for code in list(_living):
+        cpython.keep_for_ever(code)

@@ -45,9 +45,9 @@ class NativeBatch:
         if cpython.fast_calls_possible():
             bind = ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.py_object)(code.address("fc_bind"))
             bind(np.ndarray, np.dtype(np.float64))
-            self._rows = cpython.builtin("rows", code.address("fc_rows"), None, "")
+            self._rows = cpython.builtin("rows", code.address("fc_rows"), None, "", __name__, (code,))
             if task.inputs:  # without them there are no rows to count
-                self.many = cpython.builtin("many", code.address("fc_many"), None, "")
+                self.many = cpython.builtin("many", code.address("fc_many"), None, "", __name__, (code,))
 
     def run(self, start: int, stop: int, rows: Sequence[Array], outs: Sequence[Array]) -> bool:
         """Compute rows start..stop-1; False if a quaternion is far from unit length or outputs share memory."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import _thread
 import os
-import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
+from typing import Any
 
 from fallingcat.errors import InputError
 
-_lock = threading.Lock()
 _count: int | None = None
-_pool: tuple[int, int, ThreadPoolExecutor] | None = None
 
 
 def set_threads(count: int) -> None:
@@ -38,19 +38,97 @@ def _checked(value: object, name: str) -> int:
     return count
 
 
-def pool(count: int) -> ThreadPoolExecutor:
-    """A pool of at least `count` threads, made anew in a forked child, where the parent's threads do not exist."""
-    global _pool
-    with _lock:
-        if _pool is None or _pool[0] != os.getpid() or _pool[1] < count:
-            _pool = (os.getpid(), count, ThreadPoolExecutor(count, thread_name_prefix="fallingcat"))
-        return _pool[2]
+class _Job:
+    """Work for a thread. It is over when `done` is set; one that was cancelled before it started is never begun."""
+
+    __slots__ = ("_over", "_work", "cancelled", "done", "error", "result", "started")
+
+    def __init__(self, work: Callable[[], Any], over: SimpleQueue[None]) -> None:
+        self._work, self._over = work, over
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.started = self.cancelled = self.done = False
+
+    def run(self) -> None:
+        self.started = True  # before the question: who cancels sees that it has started, or this sees that it was cancelled
+        try:
+            if not self.cancelled:
+                self.result = self._work()
+        except BaseException as error:
+            self.error = error
+        self.done = True
+        self._over.put(None)
 
 
-def _after_fork() -> None:
-    global _lock, _pool
-    _lock, _pool = threading.Lock(), None
+class _Workers:
+    """Threads that wait for jobs. A queue is all they share with others: a signal handler or a finalizer that has work of its
+    own finds no lock that the code it interrupts might hold."""
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self.jobs: SimpleQueue[_Job] = SimpleQueue()
+        self.count = 0
+
+    def grow(self, count: int) -> bool:
+        """At least `count` threads; False if there is none, because the interpreter is ending or the system has no more."""
+        while self.count < count:
+            try:
+                _thread.start_new_thread(self._work, ())
+            except RuntimeError:
+                break
+            self.count += 1
+        return self.count > 0
+
+    def _work(self) -> None:
+        while True:
+            self.jobs.get().run()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+_workers = _Workers()
+
+
+def run_all(works: Sequence[Callable[[], Any]]) -> list[Any]:
+    """What the functions return. The first is called here, the others by threads; nothing of it runs any more when this is left,
+    also when an interrupt ends it. Where no thread can be started, at the end of a process for example, all are called here."""
+    workers = _of_this_process()
+    if not workers.grow(len(works) - 1):
+        return [work() for work in works]
+    over: SimpleQueue[None] = SimpleQueue()
+    jobs = [_Job(work, over) for work in works[1:]]
+    try:
+        for job in jobs:
+            workers.jobs.put(job)
+        results = [works[0]()]
+    except BaseException:
+        for job in jobs:
+            job.cancelled = True
+        _wait([job for job in jobs if job.started], over)
+        raise
+    _wait(jobs, over)
+    for job in jobs:
+        if job.error is not None:
+            raise job.error
+        results.append(job.result)
+    return results
+
+
+def _wait(jobs: Sequence[_Job], over: SimpleQueue[None]) -> None:
+    """Until all are done. An interrupt has to wait for that too: until then they write into somebody's arrays."""
+    interrupt: BaseException | None = None
+    while not all(job.done for job in jobs):
+        try:
+            over.get(timeout=0.1)
+        except Empty:
+            pass
+        except BaseException as error:
+            interrupt = error
+    if interrupt is not None:
+        raise interrupt
+
+
+def _of_this_process() -> _Workers:
+    """The threads of a parent do not exist in a forked child."""
+    global _workers
+    if _workers.process != os.getpid():
+        _workers = _Workers()
+    return _workers

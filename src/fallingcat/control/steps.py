@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fallingcat.arguments import check_out, prepare
+from fallingcat import scalar
 from fallingcat.control.expm import expm
-from fallingcat.errors import InputError
+from fallingcat.errors import InputError, TraceError
 from fallingcat.functions import quaternions
+from fallingcat.robot_part import check_wrenches
 from fallingcat.task import Input, Output, Task
+from fallingcat.trace.arrays import stand_in
 
 if TYPE_CHECKING:
     from fallingcat.robot import Robot
@@ -83,6 +85,11 @@ def _flow(robot: Robot, motion: Motion) -> tuple[Array, Array]:
     A: Array = np.asarray(found.A)
     B: Array = np.asarray(found.B)
     m = A.shape[-1]
+    if A.dtype == object or motion.dt.dtype == object:
+        raise TraceError(
+            "discretize with method='zoh' cannot be traced: how often the matrix exponential squares depends on its values; "
+            "use method='euler' or 'rk4', or linearize"
+        )
     whole = np.zeros((*A.shape[:-2], m + robot.n, m + robot.n))
     whole[..., :m, :m], whole[..., :m, m:] = A, B
     E = expm(whole * motion.dt[..., None])
@@ -92,9 +99,9 @@ def _flow(robot: Robot, motion: Motion) -> tuple[Array, Array]:
 def state_plus(robot: Robot, q: ArrayLike, nu: ArrayLike, z: ArrayLike, out: Any = None) -> Step:
     """The state moved by z; see `Robot.state_plus`."""
     task, values = _task(robot, "state_plus", (q, nu, z), None, Step)
-    batch = prepare(task, values)
-    results = check_out(task, batch.shape, out)
-    q0, nu0, z0 = (np.asarray(a, dtype=float) for a in batch.arrays)
+    batch = robot._prepare(task, values)
+    results = robot._results(task, batch.shape, out)
+    q0, nu0, z0 = map(robot._numbers, batch.arrays)
     moved = robot.integrate(q0, np.ascontiguousarray(z0[..., : robot.nv]))
     return Step(*_copied(results, (moved, nu0 + z0[..., robot.nv :])))
 
@@ -102,9 +109,9 @@ def state_plus(robot: Robot, q: ArrayLike, nu: ArrayLike, z: ArrayLike, out: Any
 def state_minus(robot: Robot, q0: ArrayLike, nu0: ArrayLike, q1: ArrayLike, nu1: ArrayLike, out: Any = None) -> Array:
     """The z from one state to another; see `Robot.state_minus`."""
     task, values = _task(robot, "state_minus", (q0, nu0, q1, nu1), None, None)
-    batch = prepare(task, values)
-    (z,) = check_out(task, batch.shape, out)
-    a, b, c, d = (np.asarray(x, dtype=float) for x in batch.arrays)
+    batch = robot._prepare(task, values)
+    (z,) = robot._results(task, batch.shape, out)
+    a, b, c, d = map(robot._numbers, batch.arrays)
     z[..., : robot.nv], z[..., robot.nv :] = robot.difference(a, c), d - b
     return z
 
@@ -163,7 +170,7 @@ class Motion:
         if not self.derivatives:
             return Tangent(value, x.slope)
         FD = robot.forward_dynamics_derivatives(x.q, x.nu, self.tau, **self.forces)
-        rows = FD.dq @ x.slope[..., :nv, :] + FD.dnu @ x.slope[..., nv:, :]
+        rows = _product(FD.dq, x.slope[..., :nv, :]) + _product(FD.dnu, x.slope[..., nv:, :])
         rows[..., 2 * nv :] += np.asarray(FD.dtau)[..., nv - n :]
         return Tangent(value, np.concatenate([np.broadcast_to(x.slope[..., nv:, :], rows.shape), rows], axis=-2))
 
@@ -175,7 +182,7 @@ class Motion:
         if not self.derivatives:
             return State(q, nu, x.slope)
         D = robot.integrate_derivatives(dx)
-        upper = D.dq @ x.slope[..., :nv, :] + D.ddx @ w.slope[..., :nv, :]
+        upper = _product(D.dq, x.slope[..., :nv, :]) + _product(D.ddx, w.slope[..., :nv, :])
         lower = x.slope[..., nv:, :] + w.slope[..., nv:, :]
         return State(q, nu, np.concatenate([upper, np.broadcast_to(lower, upper.shape)], axis=-2))
 
@@ -190,6 +197,13 @@ class Motion:
         nv = self.robot.nv
         slope = np.concatenate([x.slope[..., nv:, :], 0.0 * x.slope[..., nv:, :]], axis=-2) if self.derivatives else x.slope
         return Tangent(np.concatenate([x.nu, np.zeros_like(x.nu)], axis=-1), slope)
+
+
+def _product(A: Any, B: Array) -> Any:
+    """A B; of one traced matrix a product that stays a loop in the compiled code."""
+    if A.dtype != object or A.ndim != 2 or B.ndim != 2:
+        return A @ B
+    return np.array(scalar.matmul(A.tolist(), B.tolist()), dtype=object)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -236,7 +250,7 @@ def generalized(robot: Robot, tau: Any) -> Any:
         a = np.asarray(tau)
     except (ValueError, TypeError):
         return tau
-    if a.dtype.kind not in "fiub" or a.ndim == 0 or a.shape[-1] != n:
+    if a.dtype.kind not in "fiubO" or a.ndim == 0 or a.shape[-1] != n:
         return tau
     return np.concatenate([np.zeros((*a.shape[:-1], extra)), a], axis=-1)
 
@@ -245,11 +259,8 @@ def _task(
     robot: Robot, name: str, values: tuple[Any, ...], wrenches: Mapping[str, ArrayLike] | None, results: type | None
 ) -> tuple[Task, tuple[Any, ...]]:
     """A task for the checks of arguments and outputs, and the arguments themselves."""
-    if wrenches is not None and not isinstance(wrenches, Mapping):
-        raise InputError(
-            f"{name}: wrenches is not a mapping", expected="frame name -> (..., 6)", got=type(wrenches).__name__,
-            hint='as in wrenches={"left_foot": w}',
-        )  # fmt: skip
+    if wrenches is not None:
+        check_wrenches(name, wrenches)
     nq, nv, n = robot.nq, robot.nv, robot.n
     names = {"state_plus": ("q", "nu", "z"), "state_minus": ("q0", "nu0", "q1", "nu1")}.get(name, ("q", "nu", "tau"))
     sizes = {"q": nq, "n": nv, "t": nv, "z": 2 * nv}
@@ -272,17 +283,17 @@ def _prepared(
     robot: Robot, task: Task, values: tuple[Any, ...], frames: tuple[str, ...], dt: ArrayLike, out: Any, derivatives: bool
 ) -> tuple[tuple[Array, ...], Motion]:
     """Checked outputs, and the motion with all its arguments broadcast."""
-    batch = prepare(task, values, check=False)  # the robot's functions look at quaternions
+    batch = robot._prepare(task, values, check=False)  # the robot's functions look at quaternions
     try:
-        h = np.asarray(dt, dtype=float)
+        h = robot._numbers(dt)
         shape = np.broadcast_shapes(batch.shape, h.shape)
     except (TypeError, ValueError):
         shape, h = (), np.array(np.nan)
-    if not np.isfinite(h).all():
+    if not np.isfinite(stand_in(h, symbol=0.0)).all():
         raise InputError(f"{task.name}: dt is not a time", expected="a number, or one for each state", got=repr(dt))
-    results = check_out(task, shape, out)
+    results = robot._results(task, shape, out)
     q, nu, tau, *wrenches = (
-        np.ascontiguousarray(a if a.shape[:-1] == shape else np.broadcast_to(a, (*shape, a.shape[-1])), dtype=float)
+        np.ascontiguousarray(robot._numbers(a if a.shape[:-1] == shape else np.broadcast_to(a, (*shape, a.shape[-1]))))
         for a in batch.arrays
     )
     forces = {"wrenches": dict(zip(frames, wrenches, strict=True))} if frames else {}
@@ -290,6 +301,8 @@ def _prepared(
 
 
 def _copied(results: tuple[Array, ...], values: tuple[Array, ...]) -> tuple[Array, ...]:
+    if any(result.dtype == object for result in results):
+        return tuple(np.broadcast_to(value, result.shape).copy() for result, value in zip(results, values, strict=True))
     for result, value in zip(results, values, strict=True):
         result[...] = value
     return results

@@ -16,6 +16,10 @@ from fallingcat.trace.blocks import Entry, Pack, product
 from fallingcat.trace.dots import dot_table
 from fallingcat.trace.graph import Graph
 
+_FOREIGN = (
+    "a traced value of one function was used while another was traced: it means nothing there; "
+    "keep no traced values beyond the call that made them (a memory of results must not hold them)"
+)
 _BRANCH = (
     "a traced value has no value yet, so the program cannot branch on it; "
     "use fallingcat.scalar.where_less(x, y, a, b), which computes both sides and picks one"
@@ -35,9 +39,15 @@ class Expr:
     def _binary(self, op: str, a: Any, b: Any) -> Any:
         g = self.graph
         try:
-            i = a.index if type(a) is Expr else g.constant(_number(a))
-            j = b.index if type(b) is Expr else g.constant(_number(b))
-        except (TypeError, ValueError):
+            if type(a) is not Expr:
+                i, j = g.constant(_number(a)), b.index
+            elif type(b) is not Expr:
+                i, j = a.index, g.constant(_number(b))
+            else:
+                i, j = a.index, b.index
+                if a.graph is not b.graph:
+                    raise TraceError(_FOREIGN)
+        except TypeError:
             return NotImplemented
         return wrap(g, g.apply(op, i, j))
 
@@ -70,14 +80,15 @@ class Expr:
         return self
 
     def __pow__(self, exponent: Any) -> Any:
-        if exponent == 0.5:
-            return self.sqrt()
-        if not isinstance(exponent, int) or exponent < 0:
-            raise TraceError(f"a traced value can be raised to 0.5 or a natural number, not to {exponent!r}")
-        result: Any = 1.0
-        for _ in range(exponent):
-            result = result * self
-        return result
+        """To a whole number, or to half of an odd one, by products and a square root."""
+        if not isinstance(exponent, (Real, Expr)):
+            return NotImplemented
+        if type(exponent) is Expr or not (2.0 * float(exponent)).is_integer():
+            raise TraceError(f"a traced value can be raised to whole numbers and their halves, not to {exponent!r}")
+        whole, half = divmod(int(abs(2 * exponent)), 2)
+        power = _natural_power(self, whole)
+        power = power * self.sqrt() if half else power
+        return 1.0 / power if exponent < 0 else power
 
     def sqrt(self) -> Any:
         return self._unary("sqrt")
@@ -118,6 +129,29 @@ class Expr:
         return f"<traced value {self.index}: {self.graph.nodes[self.index]}>"
 
 
+def _natural_power(x: Any, n: int) -> Any:
+    """x^n by repeated squaring."""
+    if n < 2:
+        return x if n else 1.0
+    root = _natural_power(x, n // 2)
+    return root * root * x if n % 2 else root * root
+
+
+def node_id(graph: Graph, x: Any) -> int:
+    """The node of a symbol or a number in a graph; symbols of another graph are refused."""
+    if type(x) is not Expr:
+        return graph.constant(x)
+    if x.graph is not graph:
+        raise TraceError(_FOREIGN)
+    return x.index
+
+
+def check_graph(graph: Graph, x: Expr | Block) -> None:
+    """Refuse what belongs to another graph."""
+    if x.graph is not graph:
+        raise TraceError(_FOREIGN)
+
+
 def _number(x: Any) -> float:
     """A number as a float; strings and arrays, which `float` would take too, are none."""
     if type(x) is float or isinstance(x, Real):
@@ -133,15 +167,14 @@ def wrap(graph: Graph, index: int) -> Any:
 
 def _combine(op: str, *args: Any) -> Any:
     graph = next(a.graph for a in args if type(a) is Expr)
-    ids = (a.index if type(a) is Expr else graph.constant(a) for a in args)
-    return wrap(graph, graph.apply(op, *ids))
+    return wrap(graph, graph.apply(op, *(node_id(graph, a) for a in args)))
 
 
 def _matmul(A: scalar.Matrix, B: scalar.Matrix, negate: bool, symmetric: bool) -> list[list[Any]]:
     graph = next(x.graph for matrix in (A, B) for row in matrix for x in row if type(x) is Expr)
 
     def ids(matrix: scalar.Matrix) -> list[list[int]]:
-        return [[x.index if type(x) is Expr else graph.constant(x) for x in row] for row in matrix]
+        return [[node_id(graph, x) for x in row] for row in matrix]
 
     return [[wrap(graph, i) for i in row] for row in product(graph, ids(A), ids(B), negate, symmetric)]
 
@@ -183,7 +216,7 @@ def _dots(A: Sequence[Any] | Block, B: scalar.Matrix, jobs: Sequence[scalar.Dots
     graph = A.graph if isinstance(A, Block) else next(x.graph for row in (A, *B) for x in row if type(x) is Expr)
 
     def ids(row: Sequence[Any]) -> list[int]:
-        return [x.index if type(x) is Expr else graph.constant(x) for x in row]
+        return [node_id(graph, x) for x in row]
 
     left = A.index if isinstance(A, Block) else graph.raw(Pack(1, len(A)), *ids(A))
     return Block(graph, dot_table(graph, left, [ids(row) for row in B], jobs, size, slab, add), (size,))

@@ -8,6 +8,7 @@ are chosen here, so that every back end rounds alike.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from fallingcat.scalar import Dots
 from fallingcat.task import Input, Output, Task
 from fallingcat.trace.blocks import BlockOp, Pack
 from fallingcat.trace.dots import DotTable
-from fallingcat.trace.expr import Block, Expr, wrap
+from fallingcat.trace.expr import Block, Expr, check_graph, node_id, wrap
 from fallingcat.trace.graph import Graph
 from fallingcat.trace.ops import OPS
 from fallingcat.trace.sums import start_sums
@@ -117,17 +118,32 @@ class Program:
 
 def trace(task: Task) -> Program:
     """Run a task on symbols and keep what its outputs need."""
+    graph, vectors = symbols(task.inputs)
+    try:
+        flats = task.flat(vectors)
+    except TypeError as error:
+        raise TraceError(f"{task.name} cannot be traced: {error}") from error
+    return assemble(task, graph, flats)
+
+
+def symbols(inputs: Sequence[Input]) -> tuple[Graph, list[list[Any]]]:
+    """A new graph, and one vector of its symbols per input."""
     graph = Graph()
     vectors: list[list[Any]] = []
     position = 0
-    for spec in task.inputs:
+    for spec in inputs:
         vectors.append([Expr(graph, graph.input(position + k)) for k in range(spec.size)])
         position += spec.size
+    return graph, vectors
+
+
+def assemble(task: Task, graph: Graph, flats: Sequence[Any]) -> Program:
+    """The program from the inputs of a task to what was computed of them, one flat sequence per output."""
     try:
-        outputs = [_whole(graph, j, x) or [_index(graph, e) for e in x] for j, x in enumerate(task.flat(vectors))]
+        outputs = [_whole(graph, j, x) or [_index(graph, e) for e in x] for j, x in enumerate(flats)]
     except TypeError as error:
         raise TraceError(f"{task.name} cannot be traced: {error}") from error
-    _taint(graph, outputs, position)
+    _taint(graph, outputs, sum(i.size for i in task.inputs))
     return _extract(task, graph, outputs).verify()
 
 
@@ -135,6 +151,7 @@ def _whole(graph: Graph, j: int, value: Any) -> list[int] | None:
     """The block that is output j as a whole, as a node that nothing else uses."""
     if not isinstance(value, Block):
         return None
+    check_graph(graph, value)
     op, *args = graph.nodes[value.index]
     assert isinstance(op, DotTable)
     if len(value) != op.size:  # a part of a block
@@ -149,7 +166,7 @@ def _whole(graph: Graph, j: int, value: Any) -> list[int] | None:
 
 
 def _index(graph: Graph, x: Any) -> int:
-    return x.index if type(x) is Expr else graph.constant(float(x))
+    return node_id(graph, x if type(x) is Expr else float(x))
 
 
 def _taint(graph: Graph, outputs: list[list[int]], inputs: int) -> None:
