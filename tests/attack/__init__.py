@@ -4,7 +4,7 @@
     pytest tests/attack -m sweep --attack-scale 100     a night
     python -m tests.attack --hours 1                    the same by the clock, with all counts as JSON at the end
 
-An attack is a module with `setup(counts)` and `case(state, index, random, counts)`; it raises `Problem` when the library does what it
-must not. Every case is made from the seed and its number alone, so one that fails can be run again alone. Cases run in worker
-processes with limits of memory and time (`run.py`), so that a crash or a hang is a finding like any other.
+An attack is a module with `setup(counts)` and `case(state, index, random, counts)`; it raises `ProblemError` when the library
+does what it must not. Every case is made from the seed and its number alone, so one that fails can be run again alone. Cases
+run in worker processes with limits of memory and time (`run.py`), so that a crash or a hang is a finding like any other.
 """

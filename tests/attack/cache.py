@@ -15,7 +15,7 @@ from random import Random
 import fallingcat as fc
 from fallingcat.compile import cache, native
 
-from .problem import Problem, words
+from .problem import ProblemError, words
 from .subjects import ARM
 
 WHOLE_WAY = 0.02
@@ -57,14 +57,14 @@ def setup(counts: Counter[str]) -> State:
     native.compile_object = counted
     state = State(folder, healthy, expected, compiled)
     if len(healthy) != 2 or _numbers() != expected or compiled:
-        raise Problem("other problems", f"the cache does not work: {len(healthy)} files, {len(compiled)} compiled")
+        raise ProblemError("other problems", f"the cache does not work: {len(healthy)} files, {len(compiled)} compiled")
     return state
 
 
 def finish(state: State) -> None:
     _mend(state)
     if _numbers() != state.expected:
-        raise Problem("corrupted files used", "the numbers are others at the end")
+        raise ProblemError("corrupted files used", "the numbers are others at the end")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -227,19 +227,19 @@ def _never_used(name: str, way: str) -> None:
     try:
         found = cache.load(name)
     except Exception as error:
-        raise Problem("undocumented exceptions", f"reading a file of the cache: {words(error)}: {way} {name}") from error
+        raise ProblemError("undocumented exceptions", f"reading a file of the cache: {words(error)}: {way} {name}") from error
     if found is not None:
-        raise Problem("corrupted files used", f"{way} {name}")
+        raise ProblemError("corrupted files used", f"{way} {name}")
 
 
 def _whole_way(state: State, way: str, counts: Counter[str]) -> None:
     """The robot compiles what it cannot read, says the same numbers, and leaves a file that can be read or none."""
     before = len(state.compiled)
     if _numbers() != state.expected:
-        raise Problem("wrong numbers", f"with a spoilt file: {way}")
+        raise ProblemError("wrong numbers", f"with a spoilt file: {way}")
     if len(state.compiled) == before:
-        raise Problem("corrupted files used", f"nothing was compiled: {way}")
+        raise ProblemError("corrupted files used", f"nothing was compiled: {way}")
     counts["robots with a spoilt cache"] += 1
     for path in state.folder.glob("*.o"):
         if path.is_file() and not path.is_symlink() and stat.S_IMODE(path.stat().st_mode) & 0o022 and way != "open to others":
-            raise Problem("other problems", f"a file that others can write: {way}")
+            raise ProblemError("other problems", f"a file that others can write: {way}")

@@ -14,7 +14,7 @@ import fallingcat as fc
 
 from . import disguises, outs
 from .disguises import EITHER, REFUSED, SAME, Array
-from .problem import Problem, words
+from .problem import ProblemError, words
 from .subjects import HALF, STATES, Held, Subject, check_reference, parts, robots, same, subjects, ways
 
 CASES_PER_WATCH = 1000
@@ -64,7 +64,7 @@ class Call:
     def __init__(self, state: State, subject: Subject, random: Random, counts: Counter[str]) -> None:
         self.state, self.subject, self.random, self.counts = state, subject, random, counts
         self.shape = MANY if random.random() < 0.02 else random.choice(SHAPES)
-        self.fate = SAME
+        self.fate, self.deep = SAME, False
         self.story: list[str] = [repr(subject), f"batch {self.shape}"]
         self.values = [self._value(states) for states in subject.states]
         self.expected = self._expected()
@@ -127,7 +127,7 @@ class Call:
         except ValueError:  # this NumPy cannot hold them
             return
         self.story.append(f"{axes} axes")
-        self.fate = EITHER
+        self.fate, self.deep = EITHER, True
         self.expected = [np.reshape(e, -1) for e in self.expected]
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -158,9 +158,9 @@ class Call:
         self.counts["calls"] += 1
         result = self._result(call, given_now, more)
         if out is not None and out.spoilt():
-            raise Problem("wrong numbers", f"written beside out: {self.story}")
+            raise ProblemError("wrong numbers", f"written beside out: {self.story}")
         if out is None and not all(same(v, b) for (v, _), b in zip(self.values, before, strict=True)):
-            raise Problem("wrong numbers", f"an argument was changed: {self.story}")
+            raise ProblemError("wrong numbers", f"an argument was changed: {self.story}")
         if result is not None:
             self._compare(result, out)
 
@@ -201,36 +201,37 @@ class Call:
             result = call(*given, **more)
         except fc.FallingCatError as error:
             if self.fate == SAME:
-                raise Problem("other problems", f"refused: {words(error)}: {self.story}") from error
+                raise ProblemError("other problems", f"refused: {words(error)}: {self.story}") from error
             self.counts["refused"] += 1
             return None
         except TypeError as error:
             if self.fate != "a wrong word":
-                raise Problem("undocumented exceptions", f"{words(error)}: {self.story}") from error
+                raise ProblemError("undocumented exceptions", f"{words(error)}: {self.story}") from error
             self.counts["refused"] += 1
             return None
         except Exception as error:
-            raise Problem("undocumented exceptions", f"{words(error)}: {self.story}") from error
+            raise ProblemError("undocumented exceptions", f"{words(error)}: {self.story}") from error
         if self.fate in (REFUSED, "a wrong word"):
-            raise Problem("other problems", f"not refused: {self.story}")
+            raise ProblemError("other problems", f"not refused: {self.story}")
         return result
 
     def _compare(self, result: Any, out: outs.Out | None) -> None:
         found = parts(result)
-        if self.subject.task.results is None and isinstance(result, tuple) or len(found) != len(self.expected):
-            raise Problem("wrong numbers", f"the result is a {type(result).__name__}: {self.story}")
+        if (self.subject.task.results is None and isinstance(result, tuple)) or len(found) != len(self.expected):
+            raise ProblemError("wrong numbers", f"the result is a {type(result).__name__}: {self.story}")
         for k, (a, expected) in enumerate(zip(found, self.expected, strict=True)):
             if out is not None:
                 given = out.given[k] if isinstance(out.given, tuple) else out.given
                 if a is not given:
-                    raise Problem("other problems", f"out is not what comes back: {self.story}")
+                    raise ProblemError("other problems", f"out is not what comes back: {self.story}")
                 a = out.arrays[k]
             elif type(a) not in (np.ndarray, float):
-                raise Problem("wrong numbers", f"the result is a {type(a).__name__}: {self.story}")
+                raise ProblemError("wrong numbers", f"the result is a {type(a).__name__}: {self.story}")
             plain = np.asarray(a)
-            plain = plain.reshape(expected.shape) if plain.ndim > 30 or expected.ndim == 1 and plain.size == expected.size else plain
+            if self.deep and plain.size == expected.size:
+                plain = plain.reshape(expected.shape)
             if not same(plain, expected):
-                raise Problem("wrong numbers", f"result {k}: {_first_difference(plain, expected)}: {self.story}")
+                raise ProblemError("wrong numbers", f"result {k}: {_first_difference(plain, expected)}: {self.story}")
             if out is None:
                 self.state.held.keep(a, str(self.story))
         self.counts["results compared"] += 1

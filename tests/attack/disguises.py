@@ -119,7 +119,7 @@ def liar(lies: tuple[str, ...]) -> type:
     body: dict[str, Any] = {}
     for lie in lies:
         value = LIES[lie]
-        special = lie.startswith("__") and callable(value) and lie != "__class__" or value is None
+        special = (lie.startswith("__") and callable(value) and lie != "__class__") or value is None
         body[lie] = value if special else property(lambda self, value=value: value)
     if "__eq__" in body:
         body["__hash__"] = None

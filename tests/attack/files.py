@@ -16,11 +16,15 @@ from fallingcat import eager
 from fallingcat.functions import task
 
 from .mutate import mutated
-from .problem import Problem, words
+from .problem import ProblemError, words
 from .seeds import corpora
 
 SMALL = 12
 """Degrees of freedom up to which a robot that loads is also asked for numbers, in plain Python."""
+
+
+TURNING = ("RLO", "LRO", "RLE", "LRE", "RLI", "LRI", "FSI", "PDF", "PDI")
+"""Characters that turn the direction of a line."""
 
 
 def setup(counts: Counter[str]) -> list[tuple[str, bytes]]:
@@ -42,7 +46,7 @@ def case(state: list[tuple[str, bytes]], index: int, random: Random, counts: Cou
         return
     counts["loaded"] += 1
     if findings is None or any(f.severity == "error" for f in findings):
-        raise Problem("other problems", f"diagnose finds an error in what load accepts: {_show(data)}")
+        raise ProblemError("other problems", f"diagnose finds an error in what load accepts: {_show(data)}")
     _look(robot, data, random, counts)
 
 
@@ -68,7 +72,7 @@ def _documented(call: Any, data: bytes) -> Any:
         _readable(str(error), data)
         return None
     except Exception as error:
-        raise Problem("undocumented exceptions", f"{words(error)}: {_show(data)}") from error
+        raise ProblemError("undocumented exceptions", f"{words(error)}: {_show(data)}") from error
 
 
 def _look(robot: fc.Robot, data: bytes, random: Random, counts: Counter[str]) -> None:
@@ -76,7 +80,7 @@ def _look(robot: fc.Robot, data: bytes, random: Random, counts: Counter[str]) ->
     _readable(str(robot), data)
     _readable(repr(robot), data)
     if not math.isfinite(robot.mass) or not np.isfinite(robot.neutral()).all():
-        raise Problem("wrong numbers", f"mass {robot.mass}, neutral {robot.neutral()}: {_show(data)}")
+        raise ProblemError("wrong numbers", f"mass {robot.mass}, neutral {robot.neutral()}: {_show(data)}")
     if robot.nv > SMALL or random.random() > 0.3:
         return
     counts["robots evaluated"] += 1
@@ -90,8 +94,8 @@ def _look(robot: fc.Robot, data: bytes, random: Random, counts: Counter[str]) ->
 def _readable(text: str, data: bytes) -> None:
     """No characters that steer a terminal or turn its lines around."""
     for c in text:
-        if not c.isprintable() and c != "\n" or unicodedata.bidirectional(c) in ("RLO", "LRO", "RLE", "LRE", "RLI", "LRI", "FSI"):
-            raise Problem("other problems", f"the character {c!a} is printed raw in {text[:200]!a}: {_show(data)}")
+        if (not c.isprintable() and c != "\n") or unicodedata.bidirectional(c) in TURNING:
+            raise ProblemError("other problems", f"the character {c!a} is printed raw in {text[:200]!a}: {_show(data)}")
 
 
 def _show(data: bytes) -> str:

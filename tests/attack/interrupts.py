@@ -15,13 +15,13 @@ import numpy as np
 
 import fallingcat as fc
 
-from .problem import Problem, words
+from .problem import ProblemError, words
 from .subjects import ARM
 
 CHILD_SECONDS = 30.0
 
 
-class _Stop(Exception):
+class _StopError(Exception):
     """Raised by a handler, as Ctrl-C would."""
 
 
@@ -32,7 +32,7 @@ def _state() -> tuple[Any, Any]:
 
 def _check(result: Any, expected: bytes, what: str) -> None:
     if np.asarray(result).tobytes() != expected:
-        raise Problem("wrong numbers", what)
+        raise ProblemError("wrong numbers", what)
 
 
 class _Timer:
@@ -61,7 +61,7 @@ class _Timer:
     def __exit__(self, *_: Any) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         if self.problems:
-            raise Problem("undocumented exceptions", f"in a handler: {self.problems[0]}")
+            raise ProblemError("undocumented exceptions", f"in a handler: {self.problems[0]}")
 
 
 def calls_in_handlers(random: Random, counts: Counter[str]) -> None:
@@ -120,7 +120,7 @@ def exceptions_from_handlers(random: Random, counts: Counter[str]) -> None:
     expected, expected_many = fc.load(ARM).gravity_torque(q).tobytes(), fc.load(ARM).gravity_torque(many).tobytes()
 
     def stop(number: int, frame: Any) -> None:
-        raise _Stop
+        raise _StopError
 
     signal.signal(signal.SIGALRM, stop)
     robot = fc.load(ARM)
@@ -134,7 +134,7 @@ def exceptions_from_handlers(random: Random, counts: Counter[str]) -> None:
                 robot.gravity_torque(many)
                 robot.gravity_torque(q)
             signal.setitimer(signal.ITIMER_REAL, 0.0)
-        except _Stop:
+        except _StopError:
             counts["calls interrupted"] += 1
         _check(robot.gravity_torque(q), expected, "after an interrupt")
         _check(robot.gravity_torque(many), expected_many, "after an interrupt, many")
@@ -182,7 +182,7 @@ def forks(random: Random, counts: Counter[str]) -> None:
         for worker in workers:
             worker.join()
     if problems:
-        raise Problem("other problems", f"beside forks: {problems[0]}")
+        raise ProblemError("other problems", f"beside forks: {problems[0]}")
 
 
 def _child(warm: fc.Robot, q: Any, large: Any, expected: bytes, expected_many: bytes, compiles: bool) -> None:
@@ -204,9 +204,9 @@ def _child(warm: fc.Robot, q: Any, large: Any, expected: bytes, expected_many: b
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
             if status:
-                raise Problem("crashes", f"a child ends with {os.waitstatus_to_exitcode(status)}")
+                raise ProblemError("crashes", f"a child ends with {os.waitstatus_to_exitcode(status)}")
             return
         time.sleep(0.005)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    raise Problem("hangs", "a forked child")
+    raise ProblemError("hangs", "a forked child")

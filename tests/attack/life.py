@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
 import mmap
@@ -10,15 +11,16 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 import fallingcat as fc
 
 from . import endings, interrupts
-from .problem import Problem
+from .problem import ProblemError
 from .subjects import ARM, parts
 
 
@@ -34,7 +36,7 @@ def case(state: None, index: int, random: Random, counts: Counter[str]) -> None:
 
 def _check(result: Any, expected: bytes, what: str) -> None:
     if np.asarray(result).tobytes() != expected:
-        raise Problem("wrong numbers", what)
+        raise ProblemError("wrong numbers", what)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -44,7 +46,7 @@ def _check(result: Any, expected: bytes, what: str) -> None:
 class Farewell:
     """Calls the robot when it goes, in the cycle it goes with."""
 
-    said: list[bytes] = []
+    said: ClassVar[list[bytes]] = []
 
     def __init__(self, robot: fc.Robot, q: Any) -> None:
         self.robot, self.q, self.me = robot, q, self
@@ -80,12 +82,12 @@ def finalizers(random: Random, counts: Counter[str]) -> None:
         # The collector calls finalizers by age, so the code must be older than them, and younger.
         steps = [
             lambda robot=robot: robot.gravity_torque(q), lambda robot=robot: robot.gravity_torque(np.array([q, q])),
-            lambda robot=robot: things.append(Farewell(robot, q)), lambda robot=robot: things.append(_walking(robot, q)),
-            lambda robot=robot: things.append(robot.gravity_torque),
+            lambda robot=robot: Farewell(robot, q), lambda robot=robot: _walking(robot, q),
+            lambda robot=robot: robot.gravity_torque,
         ]  # fmt: skip
         random.shuffle(steps)
         for step in steps:
-            step()
+            things.append(step())
             if random.random() < 0.5:
                 gc.collect(random.randrange(3))
         things.append(robot)
@@ -98,7 +100,7 @@ def finalizers(random: Random, counts: Counter[str]) -> None:
         gc.collect()
         counts["finalizers"] += 1
     if len(Farewell.said) < 60 or set(Farewell.said) != {expected}:
-        raise Problem("wrong numbers", f"finalizers saw {len(set(Farewell.said))} results in {len(Farewell.said)} calls")
+        raise ProblemError("wrong numbers", f"finalizers saw {len(set(Farewell.said))} results in {len(Farewell.said)} calls")
 
 
 def made_again(random: Random, counts: Counter[str]) -> None:
@@ -162,7 +164,7 @@ def far_apart(random: Random, counts: Counter[str]) -> None:
             seen.setdefault(name, set()).update((one.tobytes(), many[1].tobytes()))
             counts["functions with code far apart"] += 2
     if any(len(results) != 1 for results in seen.values()):
-        raise Problem("wrong numbers", "other bits in other places")
+        raise ProblemError("wrong numbers", "other bits in other places")
 
 
 def little_memory(random: Random, counts: Counter[str]) -> None:
@@ -173,7 +175,7 @@ def little_memory(random: Random, counts: Counter[str]) -> None:
     q = np.array([robot.random_configuration(k) for k in range(50)])
     expected = robot.mass_matrix(q)
     robot.mass_matrix(q[0])
-    used = int(open("/proc/self/statm", encoding="ascii").read().split()[0]) * mmap.PAGESIZE
+    used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * mmap.PAGESIZE
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (used + (100 << 20), hard))
     try:
@@ -199,10 +201,8 @@ def deep_stack(random: Random, counts: Counter[str]) -> None:
     expected = fc.load(ARM).bias(q, robot.random_velocity(2)).tobytes()
 
     def descend() -> None:
-        try:
+        with contextlib.suppress(RecursionError):
             descend()
-        except RecursionError:
-            pass
         try:
             robot.bias(many, robot.random_velocity(2))
             _check(robot.bias(q, robot.random_velocity(2)), expected, "near the end of the stack")
@@ -225,11 +225,11 @@ def endings_of_processes(random: Random, counts: Counter[str]) -> None:
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
         except subprocess.TimeoutExpired as error:
-            raise Problem("hangs", f"a process that ends with {name}: {(error.stderr or b'')[-2000:]!r}") from error
+            raise ProblemError("hangs", f"a process that ends with {name}: {(error.stderr or b'')[-2000:]!r}") from error
         counts["processes ended"] += 1
         wanted = 3 if "exit status 3" in name else 0
         if done.returncode != wanted or "done" not in done.stdout or "Traceback" in done.stderr:
-            raise Problem("crashes", f"a process that ends with {name}: status {done.returncode}: {done.stderr[-2000:]}")
+            raise ProblemError("crashes", f"a process that ends with {name}: status {done.returncode}: {done.stderr[-2000:]}")
 
 
 SCENES: dict[str, Callable[[Random, Counter[str]], None]] = {

@@ -9,12 +9,15 @@ from random import Random
 from .seeds import REFERENCES
 
 NUMBERS = (
-    "nan", "inf", "-inf", "1e-320", "-1e-320", "1e308", "-1e308", "1e400", "0", "-0", "1e-17", "1e17", "1e", "0x10", "1_000", "1,5",
-    "\u0661\u0662", "", " ", "--1", "1 2", "1" * 400, "0." + "0" * 400 + "1", "9" * 5000, "\u22121", "1e999999999", "1d0", "True", "NaN(1)",
+    "nan", "inf", "-inf", "1e-320", "-1e-320", "1e308", "-1e308", "1e400", "0", "-0", "1e-17", "1e17", "1e", "0x10", "1_000",
+    "1,5",
+    "\u0661\u0662", "", " ", "--1", "1 2", "1" * 400, "0." + "0" * 400 + "1", "9" * 5000, "\u22121",
+    "1e999999999", "1d0", "True", "NaN(1)",
 )  # fmt: skip
 NAMES = (
-    "", " ", "a", "world", "\u202egnp", "\u0007bell", "\x1b[31m", "a\nb", "\u0000", "x" * 5000, "\ud7ff", "\U0001f408", "../../etc/passwd", "{x}",
-    "%s%n", "'; --", "\u00e9\u0301", "\u200b", "\ufeff", "\u2028", "base", "__class__", "link0", "fixed", "revolute", "spherical",
+    "", " ", "a", "world", "\u202egnp", "\u0007bell", "\x1b[31m", "a\nb", "\u0000", "x" * 5000, "\ud7ff", "\U0001f408",
+    "../../etc/passwd", "{x}", "%s%n", "'; --", "\u00e9\u0301", "\u200b", "\ufeff", "\u2028", "base", "__class__", "link0",
+    "fixed", "revolute", "spherical",
 )  # fmt: skip
 DOCTYPES = (
     '<!DOCTYPE robot [<!ENTITY a "b">]>',
@@ -118,7 +121,8 @@ def many(text: str, random: Random) -> str:
     for k in range(count):
         parent = f"m{k - 1}" if k and way != 1 else "world"
         more = f'<mimic joint="i{k - 1}"/>' if k and way == 2 else ""
-        rows.append(f'<link name="m{k}"/><joint name="i{k}" type="continuous"><parent link="{parent}"/><child link="m{k}"/>{more}</joint>')
+        ends = f'<parent link="{parent}"/><child link="m{k}"/>'
+        rows.append(f'<link name="m{k}"/><joint name="i{k}" type="continuous">{ends}{more}</joint>')
     head, middle, tail = text.rpartition("</robot>")
     return head + "".join(rows) + middle + tail
 
@@ -132,7 +136,8 @@ def doctype(text: str, random: Random) -> str:
     return text[:at] + odd + text[at:] if random.random() < 0.7 else (text[:at] + odd + text[at:]).replace('"1"', '"&a;"', 3)
 
 
-TEXT: tuple[Callable[[str, Random], str], ...] = (*[number] * 8, *[name] * 4, attribute, attribute, tag, slices, nesting, many, doctype)
+Mutation = Callable[[str, Random], str]
+TEXT: tuple[Mutation, ...] = (*[number] * 8, *[name] * 4, attribute, attribute, tag, slices, nesting, many, doctype)
 
 
 def _flip(data: bytearray, random: Random) -> None:

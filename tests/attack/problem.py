@@ -5,7 +5,7 @@ from __future__ import annotations
 KINDS = ("crashes", "hangs", "wrong numbers", "undocumented exceptions", "corrupted files used", "other problems")
 
 
-class Problem(Exception):
+class ProblemError(Exception):
     """The library did what it must not: of one of the `KINDS`, with everything that helps to see it again."""
 
     def __init__(self, kind: str, text: str) -> None:

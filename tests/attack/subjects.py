@@ -18,7 +18,7 @@ from fallingcat.compile import Kernel
 from fallingcat.functions import FUNCTIONS, task
 from fallingcat.task import Task
 
-from .problem import Problem
+from .problem import ProblemError
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,8 @@ HALF, WHOLE, WILD = 3, 1, 1
 STATES = HALF + WHOLE + WILD
 
 ARM = """<robot name="arm">
-  <link name="trunk"><inertial><mass value="3"/><inertia ixx="0.3" ixy="0" ixz="0.01" iyy="0.2" iyz="0" izz="0.25"/></inertial></link>
+  <link name="trunk"><inertial><mass value="3"/>
+    <inertia ixx="0.3" ixy="0" ixz="0.01" iyy="0.2" iyz="0" izz="0.25"/></inertial></link>
   <link name="upper"><inertial><origin xyz="0.2 0 0.1"/><mass value="1"/>
     <inertia ixx="0.02" ixy="0.001" ixz="0" iyy="0.03" iyz="-0.002" izz="0.015"/></inertial></link>
   <link name="lower"><inertial><origin xyz="0 0.1 0.1"/><mass value="0.5"/>
@@ -135,11 +136,11 @@ def check_reference(subject: Subject, counts: Counter[str]) -> None:
     for a, b, output in zip(many, plain, subject.task.outputs, strict=True):
         scale = 1.0 + float(np.max(np.abs(b), initial=0.0))
         if not np.allclose(a, b, rtol=1e-9, atol=1e-10 * scale):
-            raise Problem("wrong numbers", f"{subject!r}: {output.name} is not that of plain Python")
+            raise ProblemError("wrong numbers", f"{subject!r}: {output.name} is not that of plain Python")
     for k in range(HALF + WHOLE):
         one = parts(subject.reference(*(r[k] for r in rows)))
         if not all(same(np.asarray(x, dtype=np.float64), m[k]) for x, m in zip(one, many, strict=True)):
-            raise Problem("wrong numbers", f"{subject!r}: one state and many differ")
+            raise ProblemError("wrong numbers", f"{subject!r}: one state and many differ")
     counts["references checked"] += 1
 
 
@@ -152,7 +153,9 @@ def ways(robot: fc.Robot, subject: Subject, random: Random) -> tuple[str, Way, b
     if subject.wrenches or random.random() < 0.6:
         if subject.name == "base_change":
             options["frame"] = options.pop("base")
-        call = getattr(robot, subject.name) if random.random() < 0.9 else functools.partial(getattr(fc.Robot, subject.name), robot)
+        call = getattr(robot, subject.name)
+        if random.random() < 0.1:
+            call = functools.partial(getattr(fc.Robot, subject.name), robot)
         if not subject.wrenches:
             return "method", functools.partial(call, **options), True
         own = len(FUNCTIONS[subject.name].inputs)
@@ -181,7 +184,7 @@ class Held:
     def check(self, item: tuple[Array, bytes, str]) -> None:
         a, before, what = item
         if a.tobytes() != before:
-            raise Problem("wrong numbers", f"a result that is still held was overwritten: {what}")
+            raise ProblemError("wrong numbers", f"a result that is still held was overwritten: {what}")
 
     def finish(self) -> None:
         while self._held:

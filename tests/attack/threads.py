@@ -14,7 +14,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from .problem import Problem, words
+from .problem import ProblemError, words
 
 SECONDS = 10.0
 THREADS = 6
@@ -72,7 +72,7 @@ def case(state: None, index: int, random: Random, counts: Counter[str]) -> None:
     _set(kind)
     sys.setswitchinterval(1e-5)
     start = time.monotonic()
-    problems: list[Problem] = []
+    problems: list[ProblemError] = []
     made: list[int] = []
     workers = [threading.Thread(target=_work, args=(calls, seed, start + SECONDS, problems, made)) for seed in range(THREADS)]
     for worker in workers:
@@ -87,7 +87,7 @@ def case(state: None, index: int, random: Random, counts: Counter[str]) -> None:
     counts["thread-seconds with a tracer"] += round(THREADS * (time.monotonic() - start)) if kind != "none" else 0
     counts["results held and compared"] += sum(made)
     if problems:
-        raise Problem(problems[0].kind, f"{kind}, {'early' if early else 'late'}: {len(problems)} times: {problems[0].text}")
+        raise ProblemError(problems[0].kind, f"{kind}, {'early' if early else 'late'}: {len(problems)} times: {problems[0].text}")
 
 
 Call = tuple[str, Callable[[], Any], bytes]
@@ -120,7 +120,7 @@ def _calls(random: Random) -> list[Call]:
     return calls
 
 
-def _work(calls: list[Call], seed: int, end: float, problems: list[Problem], made: list[int]) -> None:
+def _work(calls: list[Call], seed: int, end: float, problems: list[ProblemError], made: list[int]) -> None:
     """Calls until the time is over; what comes back is kept for a while and must not change."""
     choose = Random(seed)
     held: list[tuple[str, Any, bytes]] = []
@@ -130,19 +130,19 @@ def _work(calls: list[Call], seed: int, end: float, problems: list[Problem], mad
             name, call, expected = choose.choice(calls)
             result = call()
             if result.tobytes() != expected:
-                raise Problem("wrong numbers", f"{name}: another result")
+                raise ProblemError("wrong numbers", f"{name}: another result")
             held.append((name, result, expected))
             del result
             if len(held) > HOLD:
                 what, old, before = held.pop(choose.randrange(len(held)))
                 if old.tobytes() != before:
-                    raise Problem("wrong numbers", f"{what}: overwritten while it was held")
+                    raise ProblemError("wrong numbers", f"{what}: overwritten while it was held")
                 count += 1
                 del old
             if choose.random() < 0.05:
                 held.clear()
-    except Problem as problem:
+    except ProblemError as problem:
         problems.append(problem)
     except Exception as error:
-        problems.append(Problem("undocumented exceptions", words(error)))
+        problems.append(ProblemError("undocumented exceptions", words(error)))
     made.append(count)

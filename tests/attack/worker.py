@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from .problem import Problem, words
+from .problem import ProblemError, words
 
 TIME_LIMIT = 60.0
 """Seconds that a case may take, or a thousand calls; longer is a hang, which ends the process with the stacks of its threads."""
@@ -65,16 +65,17 @@ def work(name: str, seed: int, first: int, count: int, progress: memoryview) -> 
         progress[:8] = index.to_bytes(8, "little")
         try:
             attack.case(state, index, random.Random(f"{name} {seed} {index}"), counts)
-        except Problem as problem:
+        except ProblemError as problem:
             log.add(index, problem.kind, problem.text)
         except Exception as error:
             log.add(index, "undocumented exceptions", words(error))
     faulthandler.cancel_dump_traceback_later()
     try:
         getattr(attack, "finish", lambda _: None)(state)
-    except Problem as problem:
+    except ProblemError as problem:
         log.add(first + count - 1, problem.kind, problem.text)
-    return {"counts": counts, "found": log.found, "problems": log.problems, "growth": 0 if start is None else max(0, resident() - start)}
+    growth = 0 if start is None else max(0, resident() - start)
+    return {"counts": counts, "found": log.found, "problems": log.problems, "growth": growth}
 
 
 def main() -> None:
