@@ -17,7 +17,8 @@ from .disguises import EITHER, REFUSED, SAME, Array
 from .problem import ProblemError, words
 from .subjects import HALF, STATES, Held, Subject, check_reference, parts, robots, same, subjects, ways
 
-CASES_PER_WATCH = 1000
+CASES_PER_WATCH, TIME_LIMIT = 1000, 300.0
+"""Calls between two looks at the clock, and the seconds they may take: the first of a process compile."""
 SHAPES: tuple[tuple[int, ...], ...] = ((), (), (), (1,), (2,), (3,), (5,), (9,), (2, 3), (1, 4), (0,), (3, 0), (2, 1, 2), (70,))
 MANY = (300,)
 """Large enough for results to live in memory that is used again."""

@@ -24,6 +24,9 @@ from .problem import ProblemError
 from .subjects import ARM, parts
 
 
+TIME_LIMIT = 240.0
+
+
 def setup(counts: Counter[str]) -> None:
     return None
 

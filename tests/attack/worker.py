@@ -20,7 +20,7 @@ from typing import Any
 from .problem import ProblemError, words
 
 TIME_LIMIT = 60.0
-"""Seconds that a case may take, or a thousand calls; longer is a hang, which ends the process with the stacks of its threads."""
+"""Seconds for a case, unless the attack says otherwise; longer is a hang, which ends the process with the stacks of its threads."""
 
 
 def resident() -> int:
@@ -55,11 +55,12 @@ def work(name: str, seed: int, first: int, count: int, progress: memoryview) -> 
     log = Log()
     state = attack.setup(counts)
     every = int(getattr(attack, "CASES_PER_WATCH", 1))
+    limit = float(getattr(attack, "TIME_LIMIT", TIME_LIMIT))
     warm = first + count // 2
     start = None
     for index in range(first, first + count):
         if (index - first) % every == 0:
-            faulthandler.dump_traceback_later(TIME_LIMIT, exit=True)
+            faulthandler.dump_traceback_later(limit, exit=True)
         if index == warm:
             start = resident()
         progress[:8] = index.to_bytes(8, "little")
