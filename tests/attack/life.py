@@ -23,7 +23,6 @@ from . import endings, interrupts
 from .problem import ProblemError
 from .subjects import ARM, parts
 
-
 TIME_LIMIT = 240.0
 
 

@@ -7,6 +7,7 @@ printed is JSON: the counts, the problems, and how much the memory of the proces
 from __future__ import annotations
 
 import faulthandler
+import gc
 import importlib
 import json
 import mmap
@@ -20,11 +21,12 @@ from typing import Any
 from .problem import ProblemError, words
 
 TIME_LIMIT = 60.0
-"""Seconds for a case, unless the attack says otherwise; longer is a hang, which ends the process with the stacks of its threads."""
+"""Seconds for a case, unless the attack says otherwise; longer is a hang, which ends the process with the stacks of threads."""
 
 
 def resident() -> int:
-    """Bytes of memory of this process; 0 where the system does not say."""
+    """Bytes of memory of this process, without garbage; 0 where the system does not say."""
+    gc.collect()
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:
