@@ -30,6 +30,13 @@ OPTIONS = {
     "factorization": ("other", None, 3, ["christoffel"]),
 }
 
+DISGUISES = {
+    "any": list(disguises.ANY.items()),
+    "half": [*disguises.ANY.items(), *disguises.HALF.items()],
+    "whole": [*disguises.ANY.items(), *disguises.HALF.items(), *disguises.WHOLE.items()],
+}
+"""By the kind of numbers that must survive."""
+
 
 @dataclass
 class State:
@@ -101,13 +108,7 @@ class Call:
         random = self.random
         if random.random() < 0.5:
             return v
-        choices = dict(disguises.ANY)
-        if kind == "half" or kind == "whole":
-            choices |= disguises.HALF
-        if kind == "whole":
-            choices |= disguises.WHOLE
-        name = random.choice(list(choices))
-        make, fate = choices[name]
+        name, (make, fate) = random.choice(DISGUISES[kind])
         self.story.append(name)
         self.fate = EITHER if fate == EITHER else self.fate
         return make(v, random)

@@ -146,8 +146,6 @@ def exceptions_from_handlers(random: Random, counts: Counter[str]) -> None:
 
 def forks(random: Random, counts: Counter[str]) -> None:
     """Forks while threads compile, call and hold the memory of results; the children call and compile, too."""
-    if not hasattr(os, "fork"):
-        return
     os.environ["FALLINGCAT_CACHE"] = "off"
     fc.set_threads(2)
     q, many = _state()

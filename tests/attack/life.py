@@ -6,7 +6,9 @@ import contextlib
 import copy
 import gc
 import mmap
+import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -236,13 +238,17 @@ def endings_of_processes(random: Random, counts: Counter[str]) -> None:
 
 SCENES: dict[str, Callable[[Random, Counter[str]], None]] = {
     "finalizers in cycles": finalizers,
-    "signals during calls": interrupts.calls_in_handlers,
-    "signals during compiles": interrupts.first_calls_in_handlers,
     "robots made again in place": made_again,
-    "forks": interrupts.forks,
-    "exceptions from handlers": interrupts.exceptions_from_handlers,
-    "memory far apart": far_apart,
-    "little memory": little_memory,
     "deep stacks": deep_stack,
     "ends of processes": endings_of_processes,
 }
+if hasattr(signal, "setitimer"):
+    SCENES |= {
+        "signals during calls": interrupts.calls_in_handlers,
+        "signals during compiles": interrupts.first_calls_in_handlers,
+        "exceptions from handlers": interrupts.exceptions_from_handlers,
+    }
+if hasattr(os, "fork"):
+    SCENES |= {"forks": interrupts.forks, "memory far apart": far_apart}
+if sys.platform == "linux":  # where the memory of a process can be read and limited
+    SCENES |= {"little memory": little_memory}
