@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fallingcat.axes import MAX_AXES, common_axes
 from fallingcat.errors import InputError
 from fallingcat.memory import RESULTS
 from fallingcat.task import Input, Task
@@ -69,16 +70,9 @@ def prepare(task: Task, values: Sequence[Any], check: bool = True) -> Batch:
 
 def _batch_shape(task: Task, arrays: tuple[NDArray[Any], ...]) -> tuple[int, ...]:
     shapes = {a.shape[:-1] for a in arrays}
-    if len(shapes) == 1:
+    if len(shapes) == 1 and arrays[0].ndim <= MAX_AXES:
         return shapes.pop()
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        words = ", ".join(f"{i.name} {a.shape}" for i, a in zip(task.inputs, arrays, strict=True))
-        raise InputError(
-            f"{task.name}: batch axes do not fit together", expected="leading axes that broadcast", got=words,
-            hint="all axes but the last are batch axes",
-        ) from None  # fmt: skip
+    return common_axes(task.name, {i.name: a.shape for i, a in zip(task.inputs, arrays, strict=True)})
 
 
 def _rows(arrays: tuple[NDArray[Any], ...], shape: tuple[int, ...], count: int) -> tuple[Array, ...] | None:

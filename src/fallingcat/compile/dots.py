@@ -76,7 +76,7 @@ class _Writer:
         self.do(f"%s_more = icmp slt i64 %s_next, {slabs}")
         self.do("br i1 %s_more, label %slab, label %done")
         body = "\n".join(self.lines)
-        function = f"define internal void @{self.name}({self.site.parameters}) #0 {{\n{body}\ndone:\n  ret void\n}}"
+        function = f"define internal void @{self.name}({self.site.parameters}) #2 {{\n{body}\ndone:\n  ret void\n}}"
         return "\n".join([*tables, function])
 
     def _table(self, kind: str, jobs: Iterable[Dots], slabs: int) -> str:
@@ -149,6 +149,11 @@ class _Writer:
         for m, part in enumerate(Dots._fields):
             narrow = self.emit(f"load i32, ptr {self.at('i32', row, m)}, align 4")
             self.do(f"%{kind}_{part} = sext i32 {narrow} to i64")
+        if self.op.side:
+            line = self.emit(f"sdiv i64 %{kind}_place, {self.op.side}")
+            column = self.emit(f"srem i64 %{kind}_place, {self.op.side}")
+            down = self.emit(f"mul i64 {column}, {self.op.side}")
+            self.do(f"%{kind}_mirror = add i64 {down}, {line}")
         job(kind)
         self.label(f"{kind}_end")
         self.do(f"%{kind}_next = add i64 %{kind}_k, 1")
@@ -194,13 +199,25 @@ class _Writer:
             sums = [self._sum(self.site.slot, left, column, k) for k in range(W)]
             for lane, x in enumerate(transpose(self, sums, self.site.slot)):
                 self.do(f"store {self.vector.type} {x}, ptr {self.at('double', f'%to{lane}', place)}, align 8")
+                self._mirror_vector(kind, x, f"%to{lane}")
         else:
             x = self._sum(self.vector, left, column, 0)
             self.do(f"store {self.vector.type} {x}, ptr {self.at('double', '%to', place)}, align 8")
+            self._mirror_vector(kind, x, "%to")
         self.do(f"%c_step = add i64 %c, {W}")
         self.do(f"%c_done = icmp sge i64 %c, %{kind}_last")
         self.do(f"%c_next = call i64 @llvm.smin.i64(i64 %c_step, i64 %{kind}_last)")
         self.do(f"br i1 %c_done, label %{kind}_end, label %chunk")
+
+    def _mirror_vector(self, kind: str, x: str, to: str) -> None:
+        """The columns that start at %c down a column of the matrix."""
+        if not self.op.side:
+            return
+        ahead = self.emit(f"mul i64 %c, {self.op.side}")
+        first = self.at("double", to, self.emit(f"add i64 %{kind}_mirror, {ahead}"))
+        for k in range(self.vector.width):
+            part = self.emit(f"extractelement {self.vector.type} {x}, i32 {k}")
+            self.do(f"store double {part}, ptr {self.at('double', first, k * self.op.side)}, align 8")
 
     def _short_job(self, kind: str) -> None:
         """Column by column."""
@@ -212,16 +229,26 @@ class _Writer:
         self.do(f"%d = phi i64 [0, %{kind}], [%d_next, %one]")
         self.do(f"%d_place = phi i64 [%{kind}_place, %{kind}], [%d_place_next, %one]")
         x = self._sum(slot, left, self.at(slot.type, base, "%d"), 0)
-        if self.rows:
-            for lane in range(self.rows):
-                part = self.emit(f"extractelement {slot.type} {x}, i32 {lane}")
-                self._put("double", part, self.at("double", f"%to{lane}", "%d_place"), 8)
-        else:
-            self._put(slot.type, x, self.at(slot.type, "%to", "%d_place"), slot.align if self.op.output is None else 8)
+        places = ["%d_place"]
+        if self.op.side:
+            ahead = self.emit(f"mul i64 %d, {self.op.side}")
+            places.append(self.emit(f"add i64 %{kind}_mirror, {ahead}"))
+        for place in places:
+            self._put_all(x, place)
         self.do("%d_next = add i64 %d, 1")
         self.do(f"%d_place_next = add i64 %d_place, %{kind}_step")
         self.do(f"%d_more = icmp slt i64 %d_next, %{kind}_columns")
         self.do(f"br i1 %d_more, label %one, label %{kind}_end")
+
+    def _put_all(self, x: str, place: str) -> None:
+        """A number, or those of all states, at a place."""
+        slot = self.site.slot
+        if self.rows:
+            for lane in range(self.rows):
+                part = self.emit(f"extractelement {slot.type} {x}, i32 {lane}")
+                self._put("double", part, self.at("double", f"%to{lane}", place), 8)
+        else:
+            self._put(slot.type, x, self.at(slot.type, "%to", place), slot.align if self.op.output is None else 8)
 
     def _put(self, T: str, x: str, where: str, align: int) -> None:
         if self.op.add:

@@ -182,16 +182,8 @@ def _select(w: PieceWriter, a: list[str]) -> str:
 
 
 def _atan2(w: PieceWriter, a: list[str]) -> str:
-    T, W = w.lanes.type, w.lanes.width
-    if W == 1:
-        return w.emit(f"call double @atan2(double {a[0]}, double {a[1]})")
-    total = "undef"
-    for lane in range(W):
-        y = w.emit(f"extractelement {T} {a[0]}, i32 {lane}")
-        x = w.emit(f"extractelement {T} {a[1]}, i32 {lane}")
-        z = w.emit(f"call double @atan2(double {y}, double {x})")
-        total = w.emit(f"insertelement {T} {total}, double {z}, i32 {lane}")
-    return total
+    T = w.lanes.type
+    return w.emit(f"call {T} @fc_atan2_{w.lanes.width}({T} {a[0]}, {T} {a[1]})")
 
 
 SPELLINGS: dict[str, Spelling] = {

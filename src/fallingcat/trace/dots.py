@@ -30,6 +30,8 @@ class DotTable:
     """Jobs stay within stretches of this length."""
     add: bool = False
     """Do jobs that meet add up?"""
+    side: int = 0
+    """Of a symmetric matrix: jobs go along rows, and what they write at (i, j) is written at (j, i) too. 0 for all else."""
     output: int | None = None
     """The output that this block is, as a whole."""
     is_block = True
@@ -38,7 +40,7 @@ class DotTable:
     @property
     def name(self) -> str:
         whole = "" if self.output is None else f" (output {self.output})"
-        how = f"{'adding, ' if self.add else ''}table {self._digest}"
+        how = f"{'adding, ' if self.add else ''}{'mirrored, ' if self.side else ''}table {self._digest}"
         return f"{len(self.jobs)} rows of dot products of {self.inner} into {self.size}{whole}, {how},"
 
     @property
@@ -53,7 +55,11 @@ class DotTable:
     @property
     def has_gaps(self) -> bool:
         """Are there places that no job writes?"""
-        return self.add or sum(job.columns for job in self.jobs) < self.size
+        written = sum(job.columns for job in self.jobs)
+        if self.side:  # a pair of places each, but for the diagonal, which is at the multiples of side + 1
+            turn = self.side + 1
+            written += sum(job.columns - (job.place + job.columns - 1) // turn + (job.place - 1) // turn for job in self.jobs)
+        return self.add or written < self.size
 
     def evaluate(self, A: Sequence[float], B: Sequence[float]) -> list[float]:
         out = [0.0] * self.size
@@ -64,10 +70,14 @@ class DotTable:
                     total = fused(A[left + m], B[m * self.right_width + right + c], total)
                 at = place + c * step
                 out[at] = out[at] + total if self.add else total
+                if self.side:
+                    out[at % self.side * self.side + at // self.side] = out[at]
         return out
 
 
-def dot_table(graph: Any, A: int, B: Sequence[Sequence[int]], jobs: Sequence[Dots], size: int, slab: int, add: bool) -> int:
+def dot_table(
+    graph: Any, A: int, B: Sequence[Sequence[int]], jobs: Sequence[Dots], size: int, slab: int, add: bool, side: int = 0
+) -> int:
     """The node of listed dot products; A is the node of a block, B holds node ids.
 
     Columns of B that are zero are left out, and with them the jobs that would only write zeros.
@@ -78,7 +88,7 @@ def dot_table(graph: Any, A: int, B: Sequence[Sequence[int]], jobs: Sequence[Dot
     slab = slab or size
     kept.sort(key=lambda job: job.place // slab)
     right = graph.raw(Pack(len(B), width), *(x for row in B for x in row))
-    return int(graph.raw(DotTable(size, len(B), width, tuple(kept), slab, add), A, right))
+    return int(graph.raw(DotTable(size, len(B), width, tuple(kept), slab, add, side), A, right))
 
 
 def _without_zeros(job: Dots, zero: list[bool]) -> list[Dots]:
