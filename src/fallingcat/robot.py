@@ -207,7 +207,7 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control):
             if start is not None:
                 at = slice(body.q_at + start, body.q_at + start + 4)
                 q[at] = rng.normal(size=4)
-                q[at] /= np.linalg.norm(q[at])
+                q[at] /= np.sqrt((q[at] * q[at]).sum())
         return q
 
     def random_velocity(self, rng: np.random.Generator | int | None = None) -> Array:
