@@ -165,7 +165,7 @@ def ways(robot: fc.Robot, subject: Subject, random: Random) -> tuple[str, Way, b
 
         return "wrenches", with_wrenches, False
     kernel = robot.kernel(subject.name, **options)
-    return random.choice((("kernel", kernel, False), ("direct", kernel.direct, False)))
+    return random.choice((("kernel", kernel, False), ("entry", kernel.entry, False)))
 
 
 class Held:
