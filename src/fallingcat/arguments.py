@@ -187,7 +187,30 @@ def _plain_out(name: str, output: str, given: Any, shape: tuple[int, ...]) -> Ar
         raise InputError(f"{name}: out for {output} does not fit", expected=expected, got=f"{a.dtype} {a.shape}")
     if not a.flags.writeable:
         raise InputError(f"{name}: out for {output} is read-only", hint="pass an array that owns writable memory")
+    if not a.flags.forc and _folded(a):
+        raise InputError(
+            f"{name}: out for {output} has entries that share memory", expected=expected, got=f"strides {a.strides}",
+            hint="a broadcast array has no room for different numbers; pass one of its own",
+        )  # fmt: skip
     return a
+
+
+def _folded(a: Array) -> bool:
+    """Do several entries lie in one place? Not if every step is longer than all shorter steps together reach."""
+    reach = a.itemsize
+    steps = sorted((abs(step), n) for step, n in zip(a.strides, a.shape, strict=True) if n > 1)
+    for step, n in steps:
+        if step < reach:
+            break
+        reach += step * (n - 1)
+    else:
+        return False
+    if not a.size:
+        return False
+    places = np.zeros(1, dtype=np.int64)
+    for step, n in steps:
+        places = np.add.outer(places, step * np.arange(n)).ravel()
+    return bool(np.min(np.diff(np.sort(places))) < a.itemsize)
 
 
 def _share_memory(a: Array, b: Array) -> bool:
