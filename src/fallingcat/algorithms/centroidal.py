@@ -18,7 +18,7 @@ from fallingcat.algorithms.kinematics import (
     PerBody,
     Vector,
     accelerations,
-    joint_kinematics,
+    nearby_kinematics,
     ring,
     subtree_first_moments,
     velocities,
@@ -75,19 +75,6 @@ def centroid(model: Model, q: Vector) -> Centroid:
 def _per_mass(model: Model) -> float:
     """1/m; zero where nothing can move, which then has no momentum either."""
     return 1.0 / model.mass if model.mass > 0.0 else 0.0
-
-
-def nearby_kinematics(model: Model, q: Vector) -> tuple[PerBody[Transform], PerBody[Subspace]]:
-    """X and S of every joint, with the origin of the world moved to the first body.
-
-    Nothing about the centre of mass depends on where the origin is, but far from it rounding would eat the digits.
-    """
-    X, S = joint_kinematics(model, q)
-    origin = X[0].r if model.bodies else ZERO
-    for i, p in model.base_to_tip():
-        if p == WORLD:
-            X[i] = Transform(X[i].E, sub(X[i].r, origin), i, WORLD)
-    return X, S
 
 
 def centroidal_momentum_matrix(model: Model, q: Vector) -> Block:

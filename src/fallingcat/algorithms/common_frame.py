@@ -2,7 +2,8 @@
 
 The derivatives add up quantities of many bodies; with all of them in the same coordinates nothing needs to be
 transformed on the way. The frame is the floating base's own (so that the base's axes are the unit vectors and the
-pose enters through gravity alone), or the world for a fixed base.
+pose enters through gravity alone); for a fixed base it has the orientation of the world, and its origin at the first body,
+wherever that is at the moment: far from the origin of the world nothing is lost.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from fallingcat.algorithms.kinematics import (
     PerBody,
     Vector,
     gravity_acceleration,
-    joint_kinematics,
+    nearby_kinematics,
     ring,
 )
 from fallingcat.model.model import WORLD, Model
@@ -50,7 +51,7 @@ class CommonFrame:
 
 def common_frame(model: Model, q: Vector) -> CommonFrame:
     """Axes and inertias of every body in common coordinates."""
-    X_ip, S_i = joint_kinematics(model, q)
+    X_ip, S_i = nearby_kinematics(model, q)
     here = Transform(MatrixRotation(IDENTITY), ZERO, COMMON, COMMON)
     X: PerBody[Transform] = {}
     S: PerBody[Subspace] = {}

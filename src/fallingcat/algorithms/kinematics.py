@@ -14,7 +14,7 @@ from fallingcat.model.joints import Representation
 from fallingcat.model.model import WORLD, FrameOf, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, MatrixRotation, Motion, Subspace, Transform
-from fallingcat.spatial.vec3 import IDENTITY, ZERO, add, mat, matvec, neg, scale, transpose
+from fallingcat.spatial.vec3 import IDENTITY, ZERO, add, mat, matvec, neg, scale, sub, transpose
 
 T = TypeVar("T")
 PerBody = dict[int, T]
@@ -30,6 +30,19 @@ def joint_kinematics(model: Model, q: Vector) -> tuple[PerBody[Transform], PerBo
         r = add(pose.position, matvec(mat(pose.rotation), joint.offset(qi)))
         X[i] = Transform(joint.rotation(qi, mat(pose.rotation)), r, i, p)
         S[i] = Subspace(tuple(Motion(lin, ang, i) for lin, ang in joint.columns(qi)), i)
+    return X, S
+
+
+def nearby_kinematics(model: Model, q: Vector) -> tuple[PerBody[Transform], PerBody[Subspace]]:
+    """X and S of every joint, with the origin of the world moved to the first body.
+
+    What does not depend on where the origin is should not lose digits far from it: at a distance r, rounding would eat r^2.
+    """
+    X, S = joint_kinematics(model, q)
+    origin = X[0].r if model.bodies else ZERO
+    for i, p in model.base_to_tip():
+        if p == WORLD:
+            X[i] = Transform(X[i].E, sub(X[i].r, origin), i, WORLD)
     return X, S
 
 
