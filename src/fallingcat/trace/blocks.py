@@ -29,7 +29,15 @@ class Pack:
 
     @property
     def takes_blocks(self) -> tuple[bool, ...]:
-        return (False,) * (self.rows * self.columns)
+        return (False,) * self.size
+
+    @property
+    def size(self) -> int:
+        return self.rows * self.columns
+
+    def fits(self) -> bool:
+        """Can it read what it says of blocks of these sizes?"""
+        return self.size > 0
 
     def evaluate(self, *entries: float) -> list[float]:
         return list(entries)
@@ -60,6 +68,15 @@ class Product:
         return f"{sign}product {self.rows}x{len(self.inner)}x{self.columns}{where} over columns {list(self.inner)}"
 
     @property
+    def size(self) -> int:
+        return self.rows * self.columns
+
+    def fits(self, left: int, right: int) -> bool:
+        rows, columns = self.first_row + self.rows, self.first_column + self.columns
+        inside = columns <= self.right_width and all(0 <= k < self.left_width for k in self.inner)
+        return inside and rows * self.left_width <= left and len(self.inner) * self.right_width == right
+
+    @property
     def flops(self) -> int:
         return 2 * self.rows * len(self.inner) * self.columns
 
@@ -83,7 +100,11 @@ class Entry:
     index: int
     is_block = False
     flops = 0
+    size = 1
     takes_blocks = (True,)
+
+    def fits(self, block: int) -> bool:
+        return 0 <= self.index < block
 
     @property
     def name(self) -> str:

@@ -64,7 +64,7 @@ class Program:
 
     def verify(self) -> Program:
         """Check that it is well formed; raises TraceError, returns itself."""
-        blocks: set[int] = set()
+        blocks: dict[int, int] = {}  # their sizes
         for k, (op, args) in enumerate(self.instructions):
             if isinstance(op, str) and op not in OPS:
                 raise TraceError(f"{self.name}: instruction {k} has unknown operation {op!r}")
@@ -75,8 +75,12 @@ class Program:
                 raise TraceError(f"{self.name}: instruction {k}, {op}, uses a value that is not there yet")
             if any((a in blocks) != block for a, block in zip(args, takes, strict=True)):
                 raise TraceError(f"{self.name}: instruction {k}, {op}, mixes up numbers and blocks")
-            if not isinstance(op, str) and op.is_block:
-                blocks.add(self.first + k)
+            if isinstance(op, str):
+                continue
+            if not op.fits(*(blocks[a] for a in args if a in blocks)):
+                raise TraceError(f"{self.name}: instruction {k}, {op}, reaches beyond its blocks")
+            if op.is_block:
+                blocks[self.first + k] = op.size
         if len(self.results) != len(self.outputs):
             raise TraceError(f"{self.name}: {len(self.results)} results for {len(self.outputs)} outputs")
         wholes = {op.output: op.size for op, _ in self.instructions if isinstance(op, DotTable)}
@@ -115,6 +119,11 @@ class Program:
         return "\n".join(lines)
 
 
+def after_pass(program: Program) -> Program:
+    """What happens to a program between two passes: nothing. The tests verify it here."""
+    return program
+
+
 def trace(task: Task) -> Program:
     """Run a task on symbols and keep what its outputs need."""
     graph = Graph()
@@ -128,7 +137,9 @@ def trace(task: Task) -> Program:
     except TypeError as error:
         raise TraceError(f"{task.name} cannot be traced: {error}") from error
     _taint(graph, outputs, position)
-    return _extract(task, graph, outputs).verify()
+    program = after_pass(_extract(task, graph, outputs))
+    instructions, results = start_sums(program.first, program.instructions, program.results)
+    return replace(program, instructions=instructions, results=results).verify()
 
 
 def _whole(graph: Graph, j: int, value: Any) -> list[int] | None:
@@ -224,8 +235,7 @@ def _extract(task: Task, graph: Graph, outputs: list[list[int]]) -> Program:
         number[i] = first + len(instructions)
         instructions.append((op, tuple(number[a] for a in args)))
     results = tuple(() if is_whole(flat) else tuple(number[i] for i in flat) for flat in outputs)
-    final, results = start_sums(first, instructions, results)
-    return Program(task.name, task.inputs, task.outputs, tuple(constants), final, results)
+    return Program(task.name, task.inputs, task.outputs, tuple(constants), tuple(instructions), results)
 
 
 def _choose_fused(nodes: list[Any], live: list[int], kept: set[int]) -> tuple[dict[int, Any], set[int]]:
