@@ -6,8 +6,9 @@ Options (a frame's name, a representation, the axes of external wrenches) are fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from fallingcat.algorithms import (
@@ -35,9 +36,12 @@ from fallingcat.algorithms import (
 )
 from fallingcat.algorithms.actuation import Actuation, add_wrenches, driven
 from fallingcat.algorithms.held_wrenches import SIZES, on_bodies
+from fallingcat.algorithms.posed import NO_FORCES
+from fallingcat.algorithms.singular import is_singular
+from fallingcat.choices import check_choice
 from fallingcat.errors import InputError
 from fallingcat.model.model import Model
-from fallingcat.spatial import Force
+from fallingcat.origin import is_own
 from fallingcat.task import Input, Output, Task
 
 Size = str | int
@@ -66,6 +70,8 @@ class Function:
     """Does it take what inputs do, as the option `actuation`?"""
     method: str = ""
     """The method it stands behind, if that has another name."""
+    inverts: bool = False
+    """Does it invert the mass matrix, and refuse a robot whose is singular?"""
 
 
 Q = ("q", "nq")
@@ -98,7 +104,9 @@ FUNCTIONS: dict[str, Function] = {
     "inverse_dynamics": Function(
         rnea.inverse_dynamics, (Q, NU, DNU), (("tau", ("nv",)),), wrenches=True, any_representation=True
     ),
-    "forward_dynamics": Function(aba.forward_dynamics, (Q, NU, TAU), (("dnu", ("nv",)),), wrenches=True, any_representation=True),
+    "forward_dynamics": Function(
+        aba.forward_dynamics, (Q, NU, TAU), (("dnu", ("nv",)),), wrenches=True, any_representation=True, inverts=True
+    ),
     "mass_matrix": Function(crba.mass_matrix, (Q,), (("M", ("nv", "nv")),), any_representation=True),
     "bias": Function(rnea.bias, (Q, NU), (("h", ("nv",)),), any_representation=True),
     "gravity_torque": Function(rnea.gravity_torque, (Q,), (("g", ("nv",)),), any_representation=True),
@@ -117,6 +125,7 @@ FUNCTIONS: dict[str, Function] = {
         (("dq", SQUARE), ("dnu", SQUARE), ("dtau", SQUARE)),
         wrenches=True,
         results=aba_derivatives.ForwardDynamicsDerivatives,
+        inverts=True,
     ),
     "gravity_torque_derivatives": Function(rnea_derivatives.gravity_torque_derivatives, (Q,), (("dq", SQUARE),), wrenches=True),
     "frame_velocity_derivatives": Function(
@@ -135,7 +144,11 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "inverse_dynamics_regressor": Function(regressor.inverse_dynamics_regressor, (Q, NU, DNU), (("Y", ("nv", "parameters")),)),
     "forward_dynamics_parameter_derivatives": Function(
-        regressor.forward_dynamics_parameter_derivatives, (Q, NU, TAU), (("dparameters", ("nv", "parameters")),), wrenches=True
+        regressor.forward_dynamics_parameter_derivatives,
+        (Q, NU, TAU),
+        (("dparameters", ("nv", "parameters")),),
+        wrenches=True,
+        inverts=True,
     ),
     "integrate_derivatives": Function(
         configuration.integrate_derivatives,
@@ -151,8 +164,9 @@ FUNCTIONS: dict[str, Function] = {
         wrenches=True,
         actuated=True,
         results=linearization.Linearization,
+        inverts=True,
     ),
-    "inverse_mass_matrix": Function(minverse.inverse_mass_matrix, (Q,), (("Minv", SQUARE),)),
+    "inverse_mass_matrix": Function(minverse.inverse_mass_matrix, (Q,), (("Minv", SQUARE),), inverts=True),
     # Coriolis
     "coriolis_matrix": Function(coriolis.coriolis_matrix, (Q, NU), (("C", SQUARE),), ("factorization",), any_representation=True),
     "coriolis_terms": Function(
@@ -250,6 +264,7 @@ FUNCTIONS: dict[str, Function] = {
         (("mu_rate", (6,)), ("ddr", ("n",))),
         results=reduced.ReducedAccelerations,
         floating_only=True,
+        inverts=True,
     ),
     "curvature": Function(curvature.curvature, (Q,), (("B", (6, "n", "n")),), floating_only=True),
     # energies
@@ -292,7 +307,9 @@ def task(
         model.frame(options["frame"])
 
     evaluate = Evaluate(model, name, wrenches, inputs, actuation, tuple(sorted(options.items())))
-    key = f"{name} {wrenches} {inputs} {actuation} {evaluate.options} {model.digest}"
+    # Somebody's own algorithm or joint may change while its name stays: there the traced program is the key.
+    own = is_own(function.algorithm, model)
+    key = f"{name} {wrenches} {inputs} {actuation} {evaluate.options} {model.digest}" if own else ""
     return Task(function.method or name, tuple(vectors), outputs, evaluate, key, function.results)
 
 
@@ -300,8 +317,8 @@ def _check_wrenches(name: str, function: Function, axes: Any) -> None:
     if axes and not function.wrenches:
         takes = ", ".join(k for k, f in FUNCTIONS.items() if f.wrenches)
         raise InputError(f"{name} takes no wrenches", expected=f"one of {takes}")
-    if axes and (not isinstance(axes, str) or axes not in SIZES):
-        raise InputError(f"{name}: unknown axes of wrenches", expected="'body', 'mixed' or 'inertial'", got=repr(axes))
+    if axes:
+        check_choice("axes of wrenches", axes, tuple(SIZES))
 
 
 @dataclass(frozen=True)
@@ -315,13 +332,19 @@ class Evaluate:
     actuation: Actuation | None = None
     options: tuple[tuple[str, Any], ...] = ()
 
+    @cached_property
+    def _singular(self) -> bool:
+        return is_singular(self.model)
+
     def __call__(self, *vectors: Any) -> Any:
         function = FUNCTIONS.get(self.name) or BEHIND[self.name]
+        if function.inverts and self._singular:
+            raise ZeroDivisionError  # whether a pivot is zero but for rounding depends on the function and the representation
         own = list(vectors[: len(function.inputs)])
         options = dict(self.options)
         if self.actuation is not None and function.actuated:
             options["actuation"] = self.actuation
-        forces: Mapping[int, Force] = on_bodies(self.model, own[0], vectors[-1], self.wrenches) if self.wrenches else {}
+        forces = on_bodies(self.model, own[0], vectors[-1], self.wrenches) if self.wrenches else NO_FORCES
         if self.actuation is not None and self.inputs == "u":
             own[-1], thrust = driven(self.model, own[-1], self.actuation)
             forces = add_wrenches(forces, thrust)

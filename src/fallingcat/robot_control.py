@@ -48,6 +48,8 @@ class Control(Part):
         tau: nv entries, base wrench first, or the m inputs u: joint torques, unless `with_actuation` has set others (then m
         entries are u also where m = nv). Inputs that move with their frames have their part in A when they are given as u.
         velocity: the base twist in nu, and in z, is the body-fixed one, the "mixed" one, or the "inertial" one of eq. 67.
+        The base wrench in tau is body-fixed whatever the velocity: force and moment at the base's origin, in the base's axes,
+        in which it is held as the base turns.
         wrenches: frame name -> (..., 6), held fixed in the coordinates of their frames; or `fc.Wrenches`, in their axes.
         """
         check_velocity(velocity)

@@ -12,7 +12,7 @@ from fallingcat.algorithms.frames import place_of
 from fallingcat.errors import InputError
 from fallingcat.functions import task
 from fallingcat.model.joints import Representation
-from fallingcat.robot_part import Part, check_options
+from fallingcat.robot_part import Part, check_frame, check_options
 from fallingcat.task import Output, Task
 from fallingcat.wrenches import KEPT
 
@@ -30,7 +30,7 @@ class Frames(Part):
         try:
             place = self._places[frame]
         except (KeyError, TypeError):
-            check_options({"frame": frame})
+            check_frame(frame)
             place = self._places[frame] = np.array(place_of(self.model.frame(frame)))
         return self._run("pose_of_place", (q, place), out)
 
@@ -97,7 +97,7 @@ class Frames(Part):
         if frames is None:
             return self._run(name, values, out, **options)
         chosen = self._numbers_of(name, frames)
-        check_options(options)
+        check_options(self.model, name, options)
         if out is None and all(type(v) is np.ndarray and v.ndim == 1 for v in values):
             one: Array = self._run(name, values, None, **options)
             return one[chosen]
@@ -131,7 +131,7 @@ class Frames(Part):
         order = {frame: k for k, (frame, _) in enumerate(self.model.frames)}
         chosen = list(frames)
         for frame in chosen:
-            check_options({"frame": frame})
+            check_frame(frame)
             self.model.frame(frame)
         if len(self._chosen) >= KEPT:
             self._chosen.clear()

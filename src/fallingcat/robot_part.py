@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fallingcat.ahead import as_jobs, compile_ahead
 from fallingcat.algorithms.actuation import Actuation
+from fallingcat.algorithms.base_change import check_base
+from fallingcat.algorithms.coriolis import FACTORS
 from fallingcat.arguments import Batch, check_out, prepare
+from fallingcat.choices import REPRESENTATIONS, check_choice
 from fallingcat.compile import Kernel
 from fallingcat.compile.spread import spread
 from fallingcat.errors import FrameError, InputError
@@ -19,6 +23,7 @@ from fallingcat.model.model import Model
 from fallingcat.model.suggest import closest
 from fallingcat.robot_methods import CompiledMethod, has_code
 from fallingcat.task import Task
+from fallingcat.text import shown
 from fallingcat.wrenches import KEPT, BodyWrenches, Key, Table, one_state, table, taken_apart
 from fallingcat.wrenches import Wrenches as FrameWrenches
 
@@ -61,14 +66,27 @@ class Part:
 
         >>> print(fc.load("cat").kernel("inverse_dynamics").program)
         """
-        if name not in FUNCTIONS and name not in BEHIND:
-            raise InputError(f"no function {name!r}", hint=closest(name, FUNCTIONS))
-        check_options(options)
+        if not isinstance(name, str) or (name not in FUNCTIONS and name not in BEHIND):
+            raise InputError(f"no function {shown(name)}", hint=closest(name, FUNCTIONS))
+        options = check_options(self.model, name, options)
         key = (name, *options.items())
         found = self._kernels.get(key)
         if found is None:
             found = self._kernels.setdefault(key, Kernel(self._made(name, options)))
         return found
+
+    def compile(
+        self, functions: Iterable[str | tuple[str, Mapping[str, Any]]], *, single: bool = True, batch: bool = False,
+        progress: bool = True,
+    ) -> None:  # fmt: skip
+        """Prepare functions ahead, on all processors at once, with a progress bar on a terminal.
+
+        functions: names, or (name, options). single, batch: code for one state, for many, or both.
+
+        >>> robot.compile(["inverse_dynamics", ("forward_dynamics", {"wrenches": "body"})], batch=True)
+        """
+        names = [functions] if isinstance(functions, str) else functions
+        compile_ahead(self, as_jobs(names), single, batch, progress)
 
     def _made(self, name: str, options: Mapping[str, Any]) -> Task:
         """The task of a function, with the actuation of the robot where options ask for it."""
@@ -133,16 +151,35 @@ class Part:
         return check_out(made, shape, out)
 
 
-def check_options(options: Mapping[str, Any]) -> None:
-    """Refuse options that no function knows."""
-    frame = options.get("frame", "")
+def check_frame(frame: Any) -> None:
+    """Refuse what is not the name of a frame."""
     if not isinstance(frame, str):
-        raise FrameError(f"no frame {frame!r}: a frame is given by its name, not by a {type(frame).__name__}")
-    representation = options.get("representation", "body")
-    if representation not in ("body", "mixed", "inertial"):
-        raise InputError("unknown representation", expected="'body', 'mixed' or 'inertial'", got=repr(representation))
+        raise FrameError(f"no frame {shown(frame)}: a frame is given by its name, not by a {type(frame).__name__}")
+
+
+def check_options(model: Model, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a function, if it has them and their values are among those that it knows."""
+    function = FUNCTIONS.get(name) or BEHIND[name]
+    known = (*function.options, *(("representation",) if function.any_representation else ()), "wrenches", "inputs")
+    for option, value in options.items():
+        if option not in known:
+            raise InputError(f"{name} has no option {option!r}", hint=closest(option, known))
+        if option == "frame":
+            check_frame(value)
+        if option in WORDS:
+            check_choice(option, value, WORDS[option])
+    base = options.get("base")
+    if base is not None:
+        options = {**options, "base": tuple(base) if isinstance(base, list) else base}
+        check_base(model, options["base"], options.get("representation", "mixed"))
+    return dict(options)
+
+
+WORDS = {
+    "representation": REPRESENTATIONS, "velocity": REPRESENTATIONS, "factorization": tuple(FACTORS), "inputs": ("tau", "u"),
+}  # fmt: skip
 
 
 def in_representation(representation: Representation) -> dict[str, Any]:
     """The option for a base twist that is not body-fixed."""
-    return {} if representation == "body" else {"representation": representation}
+    return {} if isinstance(representation, str) and representation == "body" else {"representation": representation}

@@ -6,16 +6,15 @@ external wrenches, such inputs bring their derivative with respect to q into the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fallingcat.algorithms.held_wrenches import Wrenches
-from fallingcat.algorithms.kinematics import PerBody, Vector, body_forces, frame_transform, joint_kinematics
+from fallingcat.algorithms.dense import Block
+from fallingcat.algorithms.held_wrenches import HeldWrenches
+from fallingcat.algorithms.kinematics import body_forces, frame_transform, joint_kinematics
+from fallingcat.algorithms.posed import PerBody, Vector, Wrenches
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force
-
-Block = list[list[Scalar]]
 
 
 @dataclass(frozen=True)
@@ -58,23 +57,20 @@ def actuation_matrix(model: Model, q: Vector, actuation: Actuation) -> Block:
     return S
 
 
-def driven(model: Model, u: Vector, actuation: Actuation) -> tuple[list[Scalar], PerBody[Force]]:
+def driven(model: Model, u: Vector, actuation: Actuation) -> tuple[list[Scalar], Wrenches]:
     """The generalized forces of the constant part, and the wrenches on bodies of the rest."""
     tau = [sum((s * x for s, x in zip(row, u, strict=True)), 0.0) for row in actuation.matrix]
-    total: PerBody[Force] = {}
+    total = Wrenches()
     for unit in actuation.frames:
-        for i, f in body_forces(model, {unit.frame: [x * u[unit.column] for x in unit.wrench]}).items():
-            total[i] = total[i] + f if i in total else f
+        total = add_wrenches(total, body_forces(model, {unit.frame: [x * u[unit.column] for x in unit.wrench]}))
     return tau, total
 
 
-def add_wrenches(first: Mapping[int, Force], second: Mapping[int, Force]) -> Mapping[int, Force]:
+def add_wrenches(first: Wrenches, second: Wrenches) -> Wrenches:
     """Both together; what the first ones do when bodies move stays as it is."""
-    if not second:
-        return first
-    both: dict[int, Force] = Wrenches(first.held) if isinstance(first, Wrenches) else dict(first)
+    both = HeldWrenches(first.held) if isinstance(first, HeldWrenches) else Wrenches(first)
     for i, f in second.items():
-        both[i] = both[i] + f if i in both else f
+        both[i] = both[i] + f
     return both
 
 

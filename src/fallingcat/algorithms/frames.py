@@ -5,22 +5,14 @@ What depends on bodies is computed once for each body; a frame is a constant tra
 
 from __future__ import annotations
 
-from fallingcat.algorithms.kinematics import (
-    PerBody,
-    Vector,
-    frame_transform,
-    joint_kinematics,
-    velocities,
-    viewpoint,
-    world_transforms,
-)
+from fallingcat.algorithms.dense import Block
+from fallingcat.algorithms.kinematics import VIEWPOINTS, body, frame_transform, joint_kinematics, velocities, world_transforms
+from fallingcat.algorithms.posed import PerBody, Vector
 from fallingcat.model.joints import Representation
 from fallingcat.model.model import WORLD, FrameOf, Model
-from fallingcat.scalar import Scalar, where_less
+from fallingcat.scalar import where_less
 from fallingcat.spatial import Motion
 from fallingcat.spatial.vec3 import mat, matmul, matvec
-
-Block = list[list[Scalar]]
 
 
 def frame_poses(model: Model, q: Vector) -> list[Block]:
@@ -32,13 +24,12 @@ def frame_poses(model: Model, q: Vector) -> list[Block]:
 def frame_velocities(model: Model, q: Vector, nu: Vector, representation: Representation) -> Block:
     """The twists of all frames."""
     model = model.in_representation(representation)
-    X, S = joint_kinematics(model, q)
-    v, _ = velocities(model, X, S, nu)
-    X_w = world_transforms(model, X)
+    v = velocities(body(model, q), nu)
+    X_w = world_transforms(model, joint_kinematics(model, q)[0])
     twists = []
     for _, place in model.frames:
         X_fi = frame_transform(place)
-        twists.append((viewpoint(X_fi @ X_w[place.body], representation) @ (X_fi @ v[place.body])).entries())
+        twists.append((VIEWPOINTS[representation](X_fi @ X_w[place.body]) @ (X_fi @ v[place.body])).entries())
     return twists
 
 
@@ -53,7 +44,7 @@ def frame_jacobians(model: Model, q: Vector, representation: Representation) -> 
     jacobians = []
     for _, place in model.frames:
         X_fi = frame_transform(place)
-        view = viewpoint(X_fi @ X_w[place.body], representation)
+        view = VIEWPOINTS[representation](X_fi @ X_w[place.body])
         columns = {j: [(view @ (X_fi @ s)).entries() for s in found] for j, found in axes[place.body].items()}
         jacobians.append(model.gather_columns(columns, 6))
     return jacobians

@@ -11,22 +11,20 @@ while the derivatives of dynamics take for granted that dw = 0. With tau = M dnu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fallingcat.algorithms.kinematics import PerBody, Vector, joint_kinematics, world_transforms
+from fallingcat.algorithms.dense import Block, subtract
+from fallingcat.algorithms.kinematics import joint_kinematics, world_transforms
+from fallingcat.algorithms.posed import PerBody, Posed, Vector, Wrenches
 from fallingcat.model.model import WORLD, Model
-from fallingcat.scalar import Scalar
-from fallingcat.spatial import Force, Motion, Subspace, Transform
+from fallingcat.spatial import Force, Motion, Transform
 from fallingcat.spatial.vec3 import Mat, add, cross, matadd, matTvec, neg, outer, scale, sub, transpose, vec
-
-Block = list[list[Scalar]]
 
 SIZES = {"body": 6, "mixed": 15, "inertial": 6}
 """Numbers per body: force and moment, and for mixed axes the sum of f p^T over the points p (in the body) that forces act at."""
 
 
-class Wrenches(dict[int, Force]):
+class HeldWrenches(Wrenches):
     """Wrenches in body coordinates, with what they do when bodies move."""
 
     def __init__(self, held: PerBody[Held]) -> None:
@@ -62,16 +60,16 @@ class Held:
         return Held(w, matadd(X.E.inverse_conjugate_general(self.moments), outer(w.lin, X.r)))
 
 
-def on_bodies(model: Model, q: Vector, forces: Vector, axes: str) -> dict[int, Force]:
+def on_bodies(model: Model, q: Vector, forces: Vector, axes: str) -> Wrenches:
     """Wrenches on all bodies, one after the other, in body coordinates or held in other axes."""
     size = SIZES[axes]
     parts = {i: forces[size * i : size * (i + 1)] for i in range(len(model.bodies))}
     if axes == "body":
-        return {i: Force.of(part, i) for i, part in parts.items()}
+        return Wrenches({i: Force.of(part, i) for i, part in parts.items()})
     X_w = world_transforms(model, joint_kinematics(model, q)[0])
     if axes == "inertial":
-        return Wrenches({i: Held(X_w[i].inverse().T @ Force.of(part, WORLD)) for i, part in parts.items()})
-    return Wrenches({i: _mixed(X_w[i], part) for i, part in parts.items()})
+        return HeldWrenches({i: Held(X_w[i].inverse().T @ Force.of(part, WORLD)) for i, part in parts.items()})
+    return HeldWrenches({i: _mixed(X_w[i], part) for i, part in parts.items()})
 
 
 def _mixed(X_iw: Transform, part: Vector) -> Held:
@@ -83,13 +81,12 @@ def _mixed(X_iw: Transform, part: Vector) -> Held:
     return Held(Force(E.apply(vec(part[:3])), add(E.apply(vec(part[3:6])), levers), X_iw.a), Q)
 
 
-def minus_torques_of_change(
-    dq: Block, model: Model, S: PerBody[Subspace], X: PerBody[Transform], wrenches: Mapping[int, Force]
-) -> Block:
-    """dq (nv x nv) - sum J^T dw for displacements along every axis; S in common coordinates, X[i] from them to body i."""
-    if not isinstance(wrenches, Wrenches):
+def minus_torques_of_change(dq: Block, r: Posed, wrenches: Wrenches) -> Block:
+    """dq (nv x nv) - sum J^T dw for displacements along every axis, of a robot in common coordinates."""
+    if not isinstance(wrenches, HeldWrenches):
         return dq
-    total = {i: h.seen_from(X[i]) for i, h in wrenches.held.items()}
+    model, S = r.model, r.S
+    total = {i: h.seen_from(r.X_own[i]) for i, h in wrenches.held.items()}
     blocks: dict[tuple[int, int], Block] = {}
     for i, p in model.tip_to_base():
         own = [total[i].change(s) for s in S[i].columns]
@@ -100,4 +97,4 @@ def minus_torques_of_change(
                 blocks[i, j] = [[s @ w for w in others] for s in S[i].columns]
         if p != WORLD:
             total[p] = total[p] + total[i]
-    return [[x - y for x, y in zip(a, b, strict=True)] for a, b in zip(dq, model.gather_blocks(blocks), strict=True)]
+    return subtract(dq, model.gather_blocks(blocks))

@@ -14,29 +14,38 @@ twist in nu is held fixed in body coordinates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from fallingcat.algorithms.common_frame import (
-    CommonFrame,
+from fallingcat.algorithms.dense import mirrored, transpose
+from fallingcat.algorithms.held_wrenches import minus_torques_of_change
+from fallingcat.algorithms.joint_dynamics import add_armature, add_passive_derivatives
+from fallingcat.algorithms.moving_axes import axis_derivatives
+from fallingcat.algorithms.pair_table import PairTable, carried_dofs, carrying_dofs, has_many_pairs, own_blocks
+from fallingcat.algorithms.posed import (
+    NO_FORCES,
+    PerBody,
+    Posed,
+    Vector,
+    Wrenches,
     accelerations,
-    common_frame,
+    common,
+    composite_inertias,
+    subtree_sums,
     velocities,
     velocity_products,
 )
-from fallingcat.algorithms.dense import mirrored
-from fallingcat.algorithms.held_wrenches import minus_torques_of_change
-from fallingcat.algorithms.joint_dynamics import add_armature, add_passive_derivatives
-from fallingcat.algorithms.kinematics import PerBody, Vector
-from fallingcat.algorithms.moving_axes import AxisDerivatives, axis_derivatives
-from fallingcat.algorithms.rnea import NO_FORCES
-from fallingcat.model.model import WORLD, Model
+from fallingcat.algorithms.rnea import subtree_forces
+from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, Motion
 from fallingcat.spatial.coriolis import CoriolisFactor
 
 Block = list[list[Scalar]]
 Blocks = dict[tuple[int, int], Block]
+
+MANY = 32
+"""Degrees of freedom beyond which the pairs of joints of a deep tree are listed in tables instead of written out."""
 
 
 class InverseDynamicsDerivatives(NamedTuple):
@@ -51,10 +60,10 @@ class InverseDynamicsDerivatives(NamedTuple):
 
 
 def inverse_dynamics_derivatives(
-    model: Model, q: Vector, nu: Vector, dnu: Vector, f_ext: Mapping[int, Force] = NO_FORCES
+    model: Model, q: Vector, nu: Vector, dnu: Vector, f_ext: Wrenches = NO_FORCES
 ) -> InverseDynamicsDerivatives:
     """All first derivatives of inverse dynamics and the mass matrix, in one pass each way."""
-    return derivatives_in(common_frame(model, q), nu, dnu, f_ext)
+    return derivatives_in(common(model, q), nu, dnu, f_ext)
 
 
 class AxisColumns(NamedTuple):
@@ -64,97 +73,130 @@ class AxisColumns(NamedTuple):
     Pd: Motion  # (1)
     Pdd: Motion  # (2)
     PdSd: Motion  # (4)
-    dS: list[Motion]  # change of the joint's own axes when it moves along this one; empty for constant axes
+    dS: list[Motion]  # change of the joint's own axes when it moves along this one
 
 
-def derivatives_in(c: CommonFrame, nu: Vector, dnu: Vector, f_ext: Mapping[int, Force] = NO_FORCES) -> InverseDynamicsDerivatives:
+def derivatives_in(r: Posed, nu: Vector, dnu: Vector, f_ext: Wrenches = NO_FORCES) -> InverseDynamicsDerivatives:
     """The derivatives for a robot that is in common coordinates already."""
-    model = c.model
-    v = velocities(c, nu)
-    a = accelerations(c, velocity_products(c, nu, v), dnu, c.gravity)
-
-    columns: PerBody[list[AxisColumns]] = {}
-    Ic: PerBody[Inertia] = dict(c.I)
-    Bc: PerBody[CoriolisFactor] = {}
-    Fc: PerBody[Force] = {}
-    for i, p in model.base_to_tip():
-        columns[i] = axis_columns(c, i, p, v, a, nu, dnu)
-        Bc[i] = CoriolisFactor.of(v[i], c.I[i])
-        Fc[i] = c.I[i] @ a[i] + v[i].cross(c.I[i] @ v[i])
-        if i in f_ext:
-            Fc[i] = Fc[i] - c.X[i].T @ f_ext[i]
-
+    model = r.model
+    v = velocities(r, nu)
+    a = accelerations(r, velocity_products(r, nu, v), dnu, r.gravity)
+    columns = {i: axis_columns(r, i, v, a, nu, dnu) for i, _ in model.base_to_tip()}
+    Ic = composite_inertias(r)
+    Bc = composite_factors(r, v)
+    Fc = subtree_forces(r, v, a, f_ext)
     dq: Blocks = {}
     dv: Blocks = {}
     M: Blocks = {}
-    for i, p in model.tip_to_base():
-        _fill(model, i, columns, Ic[i], Bc[i], Fc[i], dq, dv, M)
-        if p != WORLD:
-            Ic[p], Bc[p], Fc[p] = Ic[p] + Ic[i], Bc[p] + Bc[i], Fc[p] + Fc[i]
+    listed = has_many_pairs(model, MANY)
+    for i, _ in model.tip_to_base():
+        _fill([i] if listed else model.path(i), columns, Ic[i], Bc[i], Fc[i], dq, dv, M)
+    if listed:
+        of_axes = {i: forces(columns[i], Ic[i], Bc[i], Fc[i]) for i in columns}
+        found = _as_tables(model, nu, columns, of_axes, dq, dv, M)
+        return found._replace(dq=minus_torques_of_change(found.dq, r, f_ext))
     return InverseDynamicsDerivatives(
-        minus_torques_of_change(model.gather_blocks(dq), model, c.S, c.X, f_ext),
+        minus_torques_of_change(model.gather_blocks(dq), r, f_ext),
         add_passive_derivatives(model, model.gather_blocks(dv), nu),
         add_armature(model, model.gather_blocks(M)),
     )
 
 
-def axis_columns(
-    c: CommonFrame, i: int, p: int, v: PerBody[Motion], a: PerBody[Motion], nu: Vector, dnu: Vector
-) -> list[AxisColumns]:
+def composite_factors(r: Posed, v: PerBody[Motion]) -> PerBody[CoriolisFactor]:
+    """Bc[i]: the Coriolis factor of body i and all that it carries, in common coordinates."""
+    return subtree_sums(r, {i: CoriolisFactor.of(v[i], I) for i, I in r.I.items()}, CoriolisFactor.zero(r.root))
+
+
+def axis_columns(r: Posed, i: int, v: PerBody[Motion], a: PerBody[Motion], nu: Vector, dnu: Vector) -> list[AxisColumns]:
     """What moving along each axis of joint i does to the velocities and accelerations beyond it."""
-    moving = axis_derivatives(c, i, nu, dnu)
-    vJ = c.S[i] @ c.model.speeds(i, nu)
+    p, vJ = r.model.bodies[i].parent, r.S[i] @ r.speeds(i, nu)
+    moving = axis_derivatives(r, i, nu, dnu)
+    turned = r.S[i].turned_by_itself(r.speeds(i, nu)).columns
     columns = []
-    for k, S in enumerate(c.S[i].columns):
+    for k, S in enumerate(r.S[i].columns):
         Pd = v[p].cross(S)  # (1)
         Pdd = a[p].cross(S) + v[p].cross(Pd)  # (2)
-        PdSd = 2.0 * Pd  # (4), as Sd = v x S = Pd + vJ x S, and a single axis has vJ x S = 0
-        if len(c.S[i]) > 1:
-            PdSd = PdSd + vJ.cross(S)
-        if moving is not None:
-            Pd, Pdd, PdSd = _with_moving_axes(moving, k, vJ, v[i], Pd, Pdd, PdSd)
-        columns.append(AxisColumns(S, Pd, Pdd, PdSd, [] if moving is None else moving.dS[k]))
+        PdSd = 2.0 * Pd + turned[k]  # (4), as Sd = v x S = Pd + vJ x S
+        D = moving.D[k]  # the joint's own axes change too: D = (dS) nu adds to dv, and what follows from it to da
+        Pdd = Pdd + moving.dS_dnu[k] + moving.dc_dq[k] + D.cross(vJ) + 2.0 * v[i].cross(D)
+        columns.append(AxisColumns(S, Pd + D, Pdd, PdSd + moving.dc_dnu[k], moving.dS[k]))
     return columns
 
 
-def _with_moving_axes(
-    moving: AxisDerivatives, k: int, vJ: Motion, v: Motion, Pd: Motion, Pdd: Motion, PdSd: Motion
-) -> tuple[Motion, Motion, Motion]:
-    """The joint's own axes change too: D = (dS) nu adds to dv, and what follows from it to da."""
-    D = moving.D[k]
-    return (
-        Pd + D,
-        Pdd + moving.dS_dnu[k] + moving.dc_dq[k] + D.cross(vJ) + 2.0 * v.cross(D),
-        PdSd + moving.dc_dnu[k],
+class AxisForces(NamedTuple):
+    """What the axes of one joint bring about in the bodies that they move, summed; one force per axis."""
+
+    I: list[Force]
+    """Ic S"""
+    B: list[Force]
+    """2 Bc^T S"""
+    dq: list[Force]  # (3)
+    dnu: list[Force]  # (5)
+
+
+def forces(columns: list[AxisColumns], Ic: Inertia, Bc: CoriolisFactor, Fc: Force) -> AxisForces:
+    """The forces of a joint's axes on the bodies it carries."""
+    return AxisForces(
+        [Ic @ x.S for x in columns],
+        [2.0 * Bc.transposed(x.S) for x in columns],
+        [2.0 * (Bc @ x.Pd) + Ic @ x.Pdd + x.S.cross(Fc) for x in columns],
+        [2.0 * (Bc @ x.S) + Ic @ x.PdSd for x in columns],
     )
 
 
 def _fill(
-    model: Model, i: int, columns: PerBody[list[AxisColumns]], Ic: Inertia, Bc: CoriolisFactor, Fc: Force,
+    path: Iterable[int], columns: PerBody[list[AxisColumns]], Ic: Inertia, Bc: CoriolisFactor, Fc: Force,
     dq: Blocks, dv: Blocks, M: Blocks,
 ) -> None:  # fmt: skip
-    """The blocks of joint i with itself and with every joint below it."""
-    rows_I = [Ic @ x.S for x in columns[i]]
-    rows_B = [2.0 * Bc.transposed(x.S) for x in columns[i]]
-    force_q = [2.0 * (Bc @ x.Pd) + Ic @ x.Pdd + x.S.cross(Fc) for x in columns[i]]  # (3)
-    force_v = [2.0 * (Bc @ x.S) + Ic @ x.PdSd for x in columns[i]]  # (5)
-    for j in model.path(i):
+    """The blocks of the first joint of a path with itself and with the others, which carry it."""
+    i, *_ = path = list(path)
+    rows_I, rows_B, force_q, force_v = forces(columns[i], Ic, Bc, Fc)
+    for j in path:
         pairs = [(IS, BS) for IS, BS in zip(rows_I, rows_B, strict=True)]
         dq[i, j] = [[y.Pd @ BS + y.Pdd @ IS for y in columns[j]] for IS, BS in pairs]
         dv[i, j] = [[y.S @ BS + y.PdSd @ IS for y in columns[j]] for IS, BS in pairs]
         M[i, j] = [[y.S @ IS for y in columns[j]] for IS in rows_I]
-        if j == i:
-            M[i, i] = mirrored(M[i, i])
         if j != i:
             dq[j, i] = [[y.S @ f for f in force_q] for y in columns[j]]
             dv[j, i] = [[y.S @ f for f in force_v] for y in columns[j]]
-            M[j, i] = [list(row) for row in zip(*M[i, j], strict=True)]
+            M[j, i] = transpose(M[i, j])
+    M[i, i] = mirrored(M[i, i])
     for k, x in enumerate(columns[i]):
         for m, dS in enumerate(x.dS):
             dq[i, i][m][k] = dq[i, i][m][k] + dS @ Fc
 
 
-def gravity_torque_derivatives(model: Model, q: Vector, f_ext: Mapping[int, Force] = NO_FORCES) -> Block:
+def _as_tables(
+    model: Model, nu: Vector, columns: PerBody[list[AxisColumns]], of_axes: PerBody[AxisForces], dq: Blocks, dv: Blocks, M: Blocks
+) -> InverseDynamicsDerivatives:
+    """The matrices with the pairs of joints listed; the blocks of each joint with itself are given."""
+    by_dof = {k: x for i in columns for k, x in zip(model.dofs(i), columns[i], strict=True)}
+    axes = [by_dof[k] for k in range(model.nv)]
+    force = {k: f for i in of_axes for k, *f in zip(model.dofs(i), *of_axes[i], strict=True)}
+    # 2 Bc^T S has no linear part, so nine numbers are enough.
+    of_q, of_v, of_M = PairTable(model.nv, 9), PairTable(model.nv, 9), PairTable(model.nv, 6)
+    columns_q = of_q.columns([[*x.Pd.ang, *x.Pdd.entries()] for x in axes])
+    columns_v = of_v.columns([[*x.S.ang, *x.PdSd.entries()] for x in axes])
+    columns_M = of_M.columns([x.S.entries() for x in axes])
+    forces_q = of_q.columns([force[k][2].entries() for k in range(model.nv)])
+    forces_v = of_v.columns([force[k][3].entries() for k in range(model.nv)])
+    carried = carried_dofs(model)
+    for i, _ in model.base_to_tip():
+        carrying = carrying_dofs(model, i)
+        for k in model.dofs(i):
+            IS, BS, _, _ = force[k]
+            of_q.row(k, [*BS.ang, *IS.entries()], columns_q, carrying)
+            of_v.row(k, [*BS.ang, *IS.entries()], columns_v, carrying)
+            of_M.row(k, IS.entries(), columns_M, carrying)
+            of_q.row(k, axes[k].S.entries(), forces_q, carried[i])
+            of_v.row(k, axes[k].S.entries(), forces_v, carried[i])
+    of_q.entries(own_blocks(model, dq))
+    of_v.entries(add_passive_derivatives(model, own_blocks(model, dv), nu))
+    of_M.entries(add_armature(model, own_blocks(model, M)), lower=True)
+    return InverseDynamicsDerivatives(of_q.matrix(), of_v.matrix(), of_M.matrix(symmetric=True))
+
+
+def gravity_torque_derivatives(model: Model, q: Vector, f_ext: Wrenches = NO_FORCES) -> Block:
     """The derivative of the torque that holds the robot still, g(q) - sum J^T f_ext, with respect to q."""
     still = [0.0] * model.nv
     return inverse_dynamics_derivatives(model, q, still, still, f_ext).dq

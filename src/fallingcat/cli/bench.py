@@ -8,6 +8,7 @@ from importlib import resources
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from fallingcat import benchmark
@@ -17,6 +18,7 @@ from fallingcat.functions import FUNCTIONS
 from fallingcat.model.sources import bundled_robots
 from fallingcat.model.suggest import closest
 from fallingcat.robot import load
+from fallingcat.text import printable
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +61,7 @@ def start_table(starts: list[dict[str, object]]) -> Table:
     for column in ("robot", "function", "empty cache", "full cache"):
         t.add_column(column, justify="left" if column in ("robot", "function") else "right")
     for s in starts:
-        t.add_row(str(s["robot"]), str(s["function"]), f"{s['cold']:.2f} s", f"{s['warm']:.2f} s")
+        t.add_row(escape(printable(str(s["robot"]))), str(s["function"]), f"{s['cold']:.2f} s", f"{s['warm']:.2f} s")
     return t
 
 
@@ -76,11 +78,12 @@ def collect(
     robot = load(source, floating=floating)
     peer = benchmark.pinocchio_model(path or source, floating) if os.path.exists(path or source) else None
     rows = []
-    with console.status(f"measuring {label}") as status:
+    shown = escape(printable(label))
+    with console.status(f"measuring {shown}") as status:
         for row in benchmark.measure(robot, peer, functions, label):
             rows.append(row)
-            status.update(f"measuring {label}: {row.function} done")
-        status.update(f"measuring {label}: cold and warm start")
+            status.update(f"measuring {shown}: {row.function} done")
+        status.update(f"measuring {shown}: cold and warm start")
         report.starts.append(benchmark.start_times(source, floating, label=label))
     report.rows += rows
     return rows
@@ -97,7 +100,7 @@ def bench(source: str, *, floating: bool = True, functions: list[str] | None = N
     if as_json:
         print(report.json())
         return 0
-    console.print(table(rows, f"{os.path.basename(source)}: {report.versions['cpu']}"))
+    console.print(table(rows, f"{escape(printable(os.path.basename(source)))}: {report.versions['cpu']}"))
     console.print(start_table(report.starts))
     if all(row.peer is None for row in rows):
         console.print("Pinocchio is not installed or cannot read this robot: pip install pin")

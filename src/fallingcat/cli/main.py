@@ -15,10 +15,11 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from importlib import resources
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from fallingcat import __version__
 from fallingcat.errors import FallingCatError
+from fallingcat.text import printable
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
@@ -65,8 +66,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERNAL_ERROR
 
 
+class Parser(argparse.ArgumentParser):
+    """Repeats what it does not understand only as far as it can be printed."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message, limit=1000))
+
+
 def _run(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="fallingcat",
         description="Geometric dynamics of robots with nothing to hold on to.",
         epilog="'fallingcat COMMAND --help' explains a command.",

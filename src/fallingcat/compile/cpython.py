@@ -11,7 +11,8 @@ import importlib
 import inspect
 import sys
 import sysconfig
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -143,9 +144,17 @@ class _Module(str):
     collector does not see it.
     """
 
-    __slots__ = ("definition", "keeps")
+    __slots__ = ("definition", "function", "keeps")
     definition: _MethodDef
+    function: Callable[[], Any]
+    """A weak reference to the function, which is empty when the function is going."""
     keeps: tuple[Any, ...]
+
+    def __del__(self) -> None:
+        """Somebody may give the function another `__module__`. It lives on then, so what it points into must, too."""
+        if self.function() is not None:
+            keep_for_ever(self.definition)
+            keep_for_ever(self.keeps)
 
 
 def builtin(name: str, python: Any, doc: str, module: str) -> Any:
@@ -155,18 +164,25 @@ def builtin(name: str, python: Any, doc: str, module: str) -> Any:
     """
     definition = _MethodDef(name.encode(), _function("PyObject_Vectorcall"), METH_FASTCALL_KEYWORDS, doc.encode())
     home = _Module(module)
-    home.definition, home.keeps = definition, ()
+    home.definition, home.function, home.keeps = definition, _nobody, ()
     untrack(home)
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-    return new(ctypes.addressof(definition), python, home)
+    function = new(ctypes.addressof(definition), python, home)
+    home.function = weakref.ref(function)
+    return function
+
+
+def _nobody() -> None:
+    return None
 
 
 def point(function: Any, address: int, keeps: Sequence[Any]) -> None:
     """Let a built-in function run the code at an address from now on, also where somebody has taken it before."""
     home = function.__module__
-    home.keeps = tuple(keeps)
-    home.definition.function = address
+    if isinstance(home, _Module):  # it may have been given another one
+        home.keeps = tuple(keeps)
+        home.definition.function = address
 
 
 def text_signature(function: Any) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fallingcat import announce, eager
 from fallingcat.arguments import QUATERNION_TOLERANCE, Batch, answer, check_out, check_quaternions, prepare
 from fallingcat.compile import cache, cpython, native
 from fallingcat.compile.batch import batch_text, layout
@@ -64,6 +65,13 @@ class Kernel:
                 if self._program is None:
                     self._program = trace(self.task)
         return self._program
+
+    def eager(self, *values: Any, out: Any = None) -> Any:
+        """The same results, state by state on Python floats, without compiling: slow, but at once, however large the robot.
+
+        >>> fc.load("cat").kernel("mass_matrix").eager(q)
+        """
+        return eager.run(self.task, values, out)
 
     # -----------------------------------------------------------------------------------------------------------------
     # One state
@@ -191,16 +199,33 @@ class Kernel:
     ) -> tuple[native.Code, dict[str, Any]]:
         """Machine code from the cache, or compiled now and kept."""
         # A user's own function has no key: it is traced first, and its program is the key.
-        task = self.task
-        name = cache.key(f"{kind}\0{task.key or self.program}\0{task.inputs}\0{task.outputs}\0{task.results is None}")
+        task, name = self.task, self._cache_name(kind)
         found = cache.load(name)
         if found is not None:
             facts, code = found
         else:
             facts, text = module()
+            text = native.hurried(text, for_batches=kind == "batch")
+            announce.compiling(task.name, int(facts["operations"]), native.seconds_to_compile(text))
             code = native.compile_object(text)
             cache.save(name, facts, code)
         return native.Code(code, symbols), facts
+
+    def _cache_name(self, kind: str) -> str:
+        task = self.task
+        return cache.key(f"{kind}\0{task.key or self.program}\0{task.inputs}\0{task.outputs}\0{task.results is None}")
+
+    def prepare(self, single: bool = True, batch: bool = False) -> None:
+        """Have the code for one state, for batches, or for both, before the first call."""
+        if single:
+            _ = self.entry
+        if batch:
+            self._native_batch()
+
+    def at_hand(self, single: bool = True, batch: bool = False) -> bool:
+        """Is that code made already, or in the cache?"""
+        kinds = [("single", self._entry)] * single + [("batch", self._batch)] * batch
+        return all(made is not None or cache.load(self._cache_name(kind)) is not None for kind, made in kinds)
 
     @property
     def operations(self) -> int:

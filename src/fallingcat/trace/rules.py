@@ -4,6 +4,7 @@ A rule takes the graph and argument ids and answers with an id, or None when it 
 Zeros and ones disappear, constants fold, minus signs move outwards until an addition swallows them,
 and the arguments of commutative operations are ordered so that equal terms are shared.
 Multiplying by a zero that is known while tracing gives zero whatever the other factor becomes at run time.
+Most operations have no constant among their arguments: for these, `SYMBOLIC` has the rules that may still apply.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ def fold(op: str) -> Rule:
         values = [constants[a] for a in args]
         return None if None in values else g.constant(evaluate(*values))
 
+    rule.folds = True  # type: ignore[attr-defined]
     return rule
 
 
@@ -80,6 +82,12 @@ def sub_negated(g: Graph, a: int, b: int) -> int | None:
         return g.apply("add", a, y)
     x = negated(g, a)
     return None if x is None else g.apply("neg", g.apply("add", x, b))
+
+
+def sub_reversed(g: Graph, a: int, b: int) -> int | None:
+    """x - y = -(y - x) where y - x is there already."""
+    known = g.find("sub", b, a)
+    return None if known is None else g.raw("neg", known)
 
 
 def mul_trivial(g: Graph, a: int, b: int) -> int | None:
@@ -160,7 +168,7 @@ def select_known(g: Graph, x: int, y: int, a: int, b: int) -> int | None:
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "add": (fold("add"), add_zero, add_negated, order("add")),
-    "sub": (fold("sub"), sub_zero, sub_negated),
+    "sub": (fold("sub"), sub_zero, sub_negated, sub_reversed),
     "mul": (fold("mul"), mul_trivial, mul_negated, order("mul")),
     "div": (fold("div"), div_trivial, div_negated),
     "neg": (fold("neg"), neg_of),
@@ -171,3 +179,12 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "select": (select_known,),
     "taint": (fold("taint"),),
 }
+
+_FOR_CONSTANTS = (add_zero, mul_trivial, div_trivial)
+"""Rules, besides folding, that answer only if some argument is a constant."""
+
+SYMBOLIC: dict[str, tuple[Rule, ...]] = {
+    op: tuple(rule for rule in rules if rule not in _FOR_CONSTANTS and not getattr(rule, "folds", False))
+    for op, rules in RULES.items()
+}
+"""The same table without the rules that need a constant."""
