@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.text import Text
 
+from fallingcat import files
 from fallingcat.algorithms.linearization import check_velocity
 from fallingcat.cli.console import QUIET, STRONG, facts, heading, number, stdout_console, table
 from fallingcat.cli.files import show_written
@@ -71,10 +73,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _target(name: str | None) -> Path | None:
     if name is None:
         return None
-    path = Path(name)
-    if path.suffix != ".npz":
+    if Path(name).suffix != ".npz" and not Path(name).is_char_device():
         raise InputError("--out is not a .npz file", got=repr(name))
-    return path
+    return files.check(name)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -203,15 +204,13 @@ def as_json(result: Result) -> dict[str, Any]:
 
 
 def _write(result: Result, path: Path) -> list[Path]:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(
-            path, A=result.A, B=result.B, q=result.state.q, nu=result.state.nu, tau=result.tau, eigenvalues=result.eigenvalues,
-            controllability_rank=result.rank, velocity=result.velocity,
-        )  # fmt: skip
-        return [path, draw(result, path.with_suffix(".png"))] if figures.available() else [path]
-    except OSError as error:
-        raise InputError(f"cannot write {str(path)!r}", got=error.strerror or str(error), hint="choose another --out") from error
+    data = io.BytesIO()
+    np.savez(
+        data, A=result.A, B=result.B, q=result.state.q, nu=result.state.nu, tau=result.tau, eigenvalues=result.eigenvalues,
+        controllability_rank=result.rank, velocity=result.velocity,
+    )  # fmt: skip
+    files.write(path, data.getvalue())
+    return [path, draw(result, path.with_suffix(".png"))] if path.suffix == ".npz" and figures.available() else [path]
 
 
 def draw(result: Result, path: Path) -> Path:
