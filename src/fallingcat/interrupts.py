@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from types import FrameType
 
 INTERRUPTED = 130
@@ -37,10 +38,8 @@ def restore() -> None:
 
 def _watch() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        try:
+        with suppress(ValueError):  # not the main thread
             signal.signal(signal.SIGINT, leave)
-        except ValueError:  # not the main thread
-            pass
 
 
 if started_as_command():

@@ -166,7 +166,7 @@ def _list_robots(arguments: argparse.Namespace) -> int:
         {"robot": Text(name, style="bold"), "joint dof": Text(str(r.n)), "kg": Text(f"{r.mass:.4g}"), "": Text(words)}
         for name, r, words in robots
     ]
-    console.print(fitted(lines, console.width, right=("joint dof", "kg"), shrink=("",)))
+    console.print(fitted(lines, console.width, right=("joint dof", "kg"), fold=("",)))
     return 0
 
 

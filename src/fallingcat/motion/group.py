@@ -42,9 +42,9 @@ def local_rates(model: Model, x: Array, nu: Array, dnu: Array) -> tuple[Array, A
     dx, ddx = nu.copy(), dnu.copy()
     for at, entries in _lie_groups(model):
         here = _twist(x, at, entries)
-        rows, _ = _exp_rates(here[..., None, :], np.eye(6, dtype=np.float64), np.zeros((6, 6)))
+        rows, _ = _exp_rates(here[..., None, :], np.eye(6), np.zeros((6, 6)))
         J = np.swapaxes(rows, -1, -2)
-        y = np.linalg.solve(J, _twist(nu, at, entries)[..., None])[..., 0]
+        y: Array = np.linalg.solve(J, _twist(nu, at, entries)[..., None])[..., 0].astype(np.float64)
         _, bent = _exp_rates(here, y, np.zeros_like(y))
         z = np.linalg.solve(J, (_twist(dnu, at, entries) - bent)[..., None])[..., 0]
         dx[..., at], ddx[..., at] = y[..., entries], z[..., entries]
