@@ -42,7 +42,7 @@ def page(fall: Fall, summary: Summary) -> str:
     momentum = view.svg.lines(
         fall.t[k],
         {"front half": spin[:, 0], "rear half": spin[:, 1], "together": spin.sum(axis=1)},
-        ylabel="angular momentum, kg m²/s",
+        ylabel="angular momentum about x, kg m²/s",
         cursor=True,
         words="angular momenta about the long axis: equal and opposite",
     )
@@ -52,11 +52,11 @@ def page(fall: Fall, summary: Summary) -> str:
         f"curvature of the mechanical connection turns that loop of shapes into a turn of the body by {summary.turn:.1f}°.\n\n"
         f"The plan comes from geometry alone; what plays here is the full dynamics under the torques of a controller. Its "
         f"angular momentum stays below {power_of_ten(summary.momentum)} kg m²/s, while each half has up to "
-        f"{summary.front_momentum:.2f}."
+        f"{summary.front_momentum:.2f} about the long axis."
     )
     return view.animation_page(
         fall.robot, fall.q[k], fall.t[k], title="The falling cat", words=words, figures_svg=[tilt, momentum],
-        ground=0.0, follow=False, speed=SLOW,
+        ground=0.0, follow=True, speed=SLOW,
     )  # fmt: skip
 
 
