@@ -49,7 +49,7 @@ def main() -> None:
     tumbling.save(OUT / "tumbling.csv")
     again = fc.Trajectory.load(robot, OUT / "tumbling.csv").resample(np.linspace(0.0, 4.0, 400))
     wrench = robot.inverse_dynamics(again.q, again.nu, again.dnu)[:, :6]
-    print(f"wrote {OUT / 'tumbling.csv'}; read again and resampled, the base needs no wrench: {np.abs(wrench).max():.0e} N or N m")
+    print(f"wrote {OUT / 'tumbling.csv'}; resampled, the base needs no wrench: {np.abs(wrench).max():.0e} N or N m")
     if not figures.available():
         return print(figures.MISSING)
     still = robot.reconstruct(q0, shapes, T).resample(again.t)

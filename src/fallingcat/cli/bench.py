@@ -75,7 +75,7 @@ def collect(
     """Measure one robot with a progress bar, adding to the report."""
     robot = load(source, floating=floating)
     peer = benchmark.pinocchio_model(path or source, floating) if os.path.exists(path or source) else None
-    rows = []
+    rows: list[benchmark.Row] = []
     names = benchmark.measurable(robot, functions)
     with progress(len(names) + 1) as step:
         for name in names:
