@@ -10,6 +10,10 @@ settings.register_profile("fallingcat", derandomize=True, deadline=None, databas
 settings.load_profile("fallingcat")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--attack-scale", type=float, default=1.0, help="times the cases that tests/attack runs (with -m sweep)")
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     """The same numbers in every run and for every test."""

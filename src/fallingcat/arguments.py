@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fallingcat.axes import MAX_AXES, common_axes
 from fallingcat.errors import InputError
 from fallingcat.memory import RESULTS
 from fallingcat.task import Input, Task
@@ -69,16 +70,9 @@ def prepare(task: Task, values: Sequence[Any], check: bool = True) -> Batch:
 
 def _batch_shape(task: Task, arrays: tuple[NDArray[Any], ...]) -> tuple[int, ...]:
     shapes = {a.shape[:-1] for a in arrays}
-    if len(shapes) == 1:
+    if len(shapes) == 1 and arrays[0].ndim <= MAX_AXES:
         return shapes.pop()
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        words = ", ".join(f"{i.name} {a.shape}" for i, a in zip(task.inputs, arrays, strict=True))
-        raise InputError(
-            f"{task.name}: batch axes do not fit together", expected="leading axes that broadcast", got=words,
-            hint="all axes but the last are batch axes",
-        ) from None  # fmt: skip
+    return common_axes(task.name, {i.name: a.shape for i, a in zip(task.inputs, arrays, strict=True)})
 
 
 def _rows(arrays: tuple[NDArray[Any], ...], shape: tuple[int, ...], count: int) -> tuple[Array, ...] | None:
@@ -193,7 +187,30 @@ def _plain_out(name: str, output: str, given: Any, shape: tuple[int, ...]) -> Ar
         raise InputError(f"{name}: out for {output} does not fit", expected=expected, got=f"{a.dtype} {a.shape}")
     if not a.flags.writeable:
         raise InputError(f"{name}: out for {output} is read-only", hint="pass an array that owns writable memory")
+    if not a.flags.forc and _folded(a):
+        raise InputError(
+            f"{name}: out for {output} has entries that share memory", expected=expected, got=f"strides {a.strides}",
+            hint="a broadcast array has no room for different numbers; pass one of its own",
+        )  # fmt: skip
     return a
+
+
+def _folded(a: Array) -> bool:
+    """Do several entries lie in one place? Not if every step is longer than all shorter steps together reach."""
+    reach = a.itemsize
+    steps = sorted((abs(step), n) for step, n in zip(a.strides, a.shape, strict=True) if n > 1)
+    for step, n in steps:
+        if step < reach:
+            break
+        reach += step * (n - 1)
+    else:
+        return False
+    if not a.size:
+        return False
+    places = np.zeros(1, dtype=np.int64)
+    for step, n in steps:
+        places = np.add.outer(places, step * np.arange(n)).ravel()
+    return bool(np.min(np.diff(np.sort(places))) < a.itemsize)
 
 
 def _share_memory(a: Array, b: Array) -> bool:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import fallingcat
 from fallingcat.compile import Kernel, threads
 from fallingcat.functions import FUNCTIONS
 from fallingcat.robot import Robot
@@ -221,7 +222,8 @@ def pinocchio_model(urdf: str, floating: bool) -> Any:
 
 
 _START = """
-import time
+import sys, time
+sys.path[:] = {path!r}
 start = time.perf_counter()
 import numpy as np, fallingcat as fc
 robot = fc.load({source!r}, floating={floating!r})
@@ -233,11 +235,11 @@ print(time.perf_counter() - start)
 def start_times(source: str, floating: bool, function: str = "inverse_dynamics", label: str = "") -> dict[str, Any]:
     """Seconds from the start of a fresh process to the first result, with an empty and with a full cache."""
     inputs = [size for _, size in FUNCTIONS[function].inputs]
-    script = _START.format(source=source, floating=floating, function=function, inputs=inputs)
+    script = _START.format(source=source, floating=floating, function=function, inputs=inputs, path=_search_path())
 
     def run(cache: str) -> float:
         done = subprocess.run(
-            [sys.executable, "-c", script],
+            [sys.executable, "-P", "-c", script],
             env=os.environ | {"FALLINGCAT_CACHE": cache},
             check=True,
             capture_output=True,
@@ -249,6 +251,13 @@ def start_times(source: str, floating: bool, function: str = "inverse_dynamics",
         cold = min(run(str(Path(folder) / str(k))) for k in range(2))
         warm = min(run(str(Path(folder) / "0")) for _ in range(3))
     return {"robot": label or source, "function": function, "cold": cold, "warm": warm}
+
+
+def _search_path() -> list[str]:
+    """Where this process finds modules, so that a fresh one measures the same library: never the working directory as such."""
+    home = str(Path(fallingcat.__file__).resolve().parents[1])
+    path = [entry for entry in sys.path if entry]
+    return path if home in map(os.path.realpath, path) else [*path, home]
 
 
 def versions() -> dict[str, str]:

@@ -67,7 +67,7 @@ class Formulas(Robot):
         return shaped[0] if made.results is None else made.results(*shaped)
 
     def _task(self, name: str, frames: tuple[str, ...], options: dict[str, Any]) -> Task:
-        check_options(options)
+        options = check_options(self.model, name, options)
         key = (name, frames, *options.items())
         if key not in self._tasks:
             self._tasks[key] = task(self.model, name, frames, **options)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from fallingcat.algorithms import (
@@ -32,7 +33,9 @@ from fallingcat.algorithms import (
     rnea_derivatives,
 )
 from fallingcat.algorithms.kinematics import body_forces
+from fallingcat.algorithms.singular import is_singular
 from fallingcat.model.model import Model
+from fallingcat.origin import is_own
 from fallingcat.task import Input, Output, Task
 
 Size = str | int
@@ -57,6 +60,8 @@ class Function:
     """Does it take the base twist in any representation? The model is made for one, the algorithm does not know."""
     floating_only: bool = False
     """Does it refuse a fixed base?"""
+    inverts: bool = False
+    """Does it invert the mass matrix, and refuse a robot whose is singular?"""
 
 
 Q = ("q", "nq")
@@ -86,7 +91,9 @@ FUNCTIONS: dict[str, Function] = {
     "inverse_dynamics": Function(
         rnea.inverse_dynamics, (Q, NU, DNU), (("tau", ("nv",)),), wrenches=True, any_representation=True
     ),
-    "forward_dynamics": Function(aba.forward_dynamics, (Q, NU, TAU), (("dnu", ("nv",)),), wrenches=True, any_representation=True),
+    "forward_dynamics": Function(
+        aba.forward_dynamics, (Q, NU, TAU), (("dnu", ("nv",)),), wrenches=True, any_representation=True, inverts=True
+    ),
     "mass_matrix": Function(crba.mass_matrix, (Q,), (("M", ("nv", "nv")),), any_representation=True),
     "bias": Function(rnea.bias, (Q, NU), (("h", ("nv",)),), any_representation=True),
     "gravity_torque": Function(rnea.gravity_torque, (Q,), (("g", ("nv",)),), any_representation=True),
@@ -105,6 +112,7 @@ FUNCTIONS: dict[str, Function] = {
         (("dq", SQUARE), ("dnu", SQUARE), ("dtau", SQUARE)),
         wrenches=True,
         results=aba_derivatives.ForwardDynamicsDerivatives,
+        inverts=True,
     ),
     "gravity_torque_derivatives": Function(rnea_derivatives.gravity_torque_derivatives, (Q,), (("dq", SQUARE),), wrenches=True),
     "frame_velocity_derivatives": Function(
@@ -123,7 +131,11 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "inverse_dynamics_regressor": Function(regressor.inverse_dynamics_regressor, (Q, NU, DNU), (("Y", ("nv", "parameters")),)),
     "forward_dynamics_parameter_derivatives": Function(
-        regressor.forward_dynamics_parameter_derivatives, (Q, NU, TAU), (("dparameters", ("nv", "parameters")),), wrenches=True
+        regressor.forward_dynamics_parameter_derivatives,
+        (Q, NU, TAU),
+        (("dparameters", ("nv", "parameters")),),
+        wrenches=True,
+        inverts=True,
     ),
     "integrate_derivatives": Function(
         configuration.integrate_derivatives,
@@ -138,8 +150,9 @@ FUNCTIONS: dict[str, Function] = {
         ("velocity",),
         wrenches=True,
         results=linearization.Linearization,
+        inverts=True,
     ),
-    "inverse_mass_matrix": Function(minverse.inverse_mass_matrix, (Q,), (("Minv", SQUARE),)),
+    "inverse_mass_matrix": Function(minverse.inverse_mass_matrix, (Q,), (("Minv", SQUARE),), inverts=True),
     # Coriolis
     "coriolis_matrix": Function(coriolis.coriolis_matrix, (Q, NU), (("C", SQUARE),), ("factorization",), any_representation=True),
     "coriolis_terms": Function(
@@ -237,6 +250,7 @@ FUNCTIONS: dict[str, Function] = {
         (("mu_rate", (6,)), ("ddr", ("n",))),
         results=reduced.ReducedAccelerations,
         floating_only=True,
+        inverts=True,
     ),
     "curvature": Function(curvature.curvature, (Q,), (("B", (6, "n", "n")),), floating_only=True),
     # energies
@@ -264,7 +278,9 @@ def task(model: Model, name: str, wrench_frames: tuple[str, ...] = (), **options
         model.frame(options["frame"])
 
     evaluate = Evaluate(model, name, wrench_frames, tuple(sorted(options.items())))
-    key = f"{evaluate.name} {evaluate.wrench_frames} {evaluate.options} {model.digest}"
+    # Somebody's own algorithm or joint may change while its name stays: there the traced program is the key.
+    own = is_own(function.algorithm, model)
+    key = f"{evaluate.name} {evaluate.wrench_frames} {evaluate.options} {model.digest}" if own else ""
     return Task(name, tuple(inputs), outputs, evaluate, key, function.results)
 
 
@@ -277,8 +293,14 @@ class Evaluate:
     wrench_frames: tuple[str, ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
 
+    @cached_property
+    def _singular(self) -> bool:
+        return is_singular(self.model)
+
     def __call__(self, *vectors: Any) -> Any:
         function = FUNCTIONS[self.name]
+        if function.inverts and self._singular:
+            raise ZeroDivisionError  # whether a pivot is zero but for rounding depends on the function and the representation
         own = vectors[: len(function.inputs)]
         options = dict(self.options)
         if self.wrench_frames:

@@ -117,7 +117,7 @@ class _Evaluate:
 
 def _trace(name: str, inputs: tuple[Input, ...], evaluate: _Evaluate) -> tuple[Task, Program]:
     """Run the function once on symbols: what comes out says the shape of the result, and is the program."""
-    graph, vectors = symbols(inputs)
+    graph, vectors = symbols(inputs, name)
     try:
         result = np.array(evaluate(*vectors), dtype=object)
     except TypeError as error:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.arguments import QUATERNION_TOLERANCE
+from fallingcat.axes import common_axes
 from fallingcat.errors import InputError
 from fallingcat.spatial import so3
 from fallingcat.trace.arrays import real
@@ -32,10 +33,10 @@ def configuration_from_pose(floating: bool, H: ArrayLike, s: ArrayLike, nq: int)
         raise InputError("pose and joints do not fit", expected=expected, got=f"H {H.shape} and s {s.shape}")
     if not floating:
         return s.copy()
+    shape = common_axes("configuration", {"H": H.shape[:-1], "s": s.shape})
     R = H[..., :3, :3]
     if R.dtype != object and not _are_rotations(R):
         raise InputError("H is not a pose", expected="a rotation R with R R^T = 1 and det R = 1", got=f"R = {R.tolist()}")
-    shape = np.broadcast_shapes(H.shape[:-2], s.shape[:-1])
     q = np.empty((*shape, nq), dtype=np.result_type(H, s))
     q[..., :3] = H[..., :3, 3]
     q[..., 3:7] = _quaternions(R)
@@ -74,7 +75,7 @@ def split_configuration(floating: bool, q: ArrayLike, nq: int) -> tuple[Array, A
     q = _numbers("q", q)
     if q.shape[-1:] != (nq,):
         raise InputError("q has the wrong shape", expected=f"(..., {nq})", got=str(q.shape))
-    H = np.zeros((*q.shape[:-1], 4, 4), dtype=q.dtype)
+    H = np.zeros((*common_axes("split", {"q": q.shape}), 4, 4), dtype=q.dtype)
     H[...] = np.eye(4)
     if not floating:
         return H, q.copy()

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat import poses
 from fallingcat.algorithms import configuration
-from fallingcat.errors import InputError, ModelError
+from fallingcat.choices import check_truth, several_names
+from fallingcat.errors import ModelError
 from fallingcat.model.assemble import LockValue, assemble
 from fallingcat.model.description import Description, Limits
 from fallingcat.model.doctor import examine
@@ -53,8 +54,7 @@ def load(
 
     Raises `fc.ModelError` with every problem of a description that cannot be used.
     """
-    if not isinstance(floating, (bool, np.bool_)):
-        raise InputError("floating is not a truth value", expected="True or False", got=repr(floating))
+    check_truth("floating", floating)
     description, findings = read(source)
     errors = [f for f in findings if f.severity == "error"]
     if description is not None and not errors:
@@ -62,7 +62,7 @@ def load(
     if description is None or errors:
         count = f"{len(errors)} error" + ("s" if len(errors) != 1 else "")
         raise ModelError(f"cannot load this robot: {count}", errors)
-    named = joints if joints is None or isinstance(joints, str) else tuple(joints)
+    named = None if joints is None else several_names("joints", joints)
     options = {"gravity": gravity, "joints": named, "lock": lock}
     return Robot(description, floating=floating, base=base, joint_dynamics=joint_dynamics, **options)  # type: ignore[arg-type]
 
@@ -81,9 +81,12 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control, Motions):
         lock: Mapping[str, LockValue] | None = None,
         joint_dynamics: bool = False,
     ) -> None:
+        check_truth("floating", floating)
+        check_truth("joint_dynamics", joint_dynamics)
         self.description = description
         self._options: dict[str, Any] = {
-            "floating": bool(floating), "gravity": gravity, "joints": joints, "lock": lock, "joint_dynamics": joint_dynamics,
+            "floating": bool(floating), "gravity": gravity, "joints": joints, "lock": lock,
+            "joint_dynamics": bool(joint_dynamics),
         }  # fmt: skip
         super().__init__(assemble(description, base=base, **self._options))
 
@@ -205,7 +208,7 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control, Motions):
             if start is not None:
                 at = slice(body.q_at + start, body.q_at + start + 4)
                 q[at] = rng.normal(size=4)
-                q[at] /= np.linalg.norm(q[at])
+                q[at] /= np.sqrt((q[at] * q[at]).sum())
         return q
 
     def random_velocity(self, rng: np.random.Generator | int | None = None) -> Array:
@@ -338,8 +341,8 @@ NO_LIMIT = 1e3
 
 def _range(limits: Limits) -> tuple[float, float]:
     """Bounds to draw a coordinate from: its limits, or a turn where there are none (or as good as none)."""
-    lower = limits.lower if limits.lower > -NO_LIMIT else -np.inf
-    upper = limits.upper if limits.upper < NO_LIMIT else np.inf
+    lower = limits.lower + 0.0 if limits.lower > -NO_LIMIT else -np.inf  # NumPy takes 0 to -0 for a range upside down
+    upper = limits.upper + 0.0 if limits.upper < NO_LIMIT else np.inf
     if not np.isfinite(lower):
         lower = min(-np.pi, upper - 2 * np.pi) if np.isfinite(upper) else -np.pi
     return lower, upper if np.isfinite(upper) else max(np.pi, lower + 2 * np.pi)

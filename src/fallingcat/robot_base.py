@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms.base_change import Base, EquationsOfMotion, check_base
 from fallingcat.algorithms.centroidal_derivatives import CentroidalMomentumDerivatives, CentroidalMomentumRateDerivatives
+from fallingcat.choices import check_representation
 from fallingcat.coordinates import BaseChange
-from fallingcat.errors import InputError
 from fallingcat.model.joints import Representation
 from fallingcat.robot_part import Part, in_representation
 
@@ -92,12 +92,6 @@ class AnyBase(Part):
     ) -> CentroidalMomentumRateDerivatives:
         """d (dh/dt) / d(q, nu, dnu): .dq .dnu .ddnu, each (..., 6, nv); left-trivialized in q."""
         return self._run("centroidal_momentum_rate_derivatives", (q, nu, dnu), out)
-
-
-def check_representation(representation: str) -> None:
-    """Refuse what is no representation."""
-    if representation not in ("body", "mixed", "inertial"):
-        raise InputError("unknown representation", expected="'body', 'mixed' or 'inertial'", got=repr(representation))
 
 
 def _pair(base: Any) -> Any:

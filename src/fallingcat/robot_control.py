@@ -45,6 +45,8 @@ class Control(Part):
         Exact at every orientation: A = [[-ad(v), 0, 1, 0], [0, 0, 0, 1], [D1 FD, D2 FD, D3 FD, D4 FD]], B = [0; M^-1 S].
         tau: nv entries, base wrench first, or the n joint torques with no wrench on the base; u are joint torques.
         velocity: the base twist in nu, and in z, is the body-fixed one, the "mixed" one, or the "inertial" one of eq. 67.
+        The base wrench in tau is body-fixed whatever the velocity: force and moment at the base's origin, in the base's axes,
+        in which it is held as the base turns.
         wrenches: frame name -> (..., 6), held fixed in the coordinates of their frames.
         """
         check_velocity(velocity)

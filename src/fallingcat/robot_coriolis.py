@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms.coriolis import FACTORS, CoriolisTerms, Factorization
-from fallingcat.errors import InputError
+from fallingcat.choices import check_choice
 from fallingcat.model.joints import Representation
-from fallingcat.robot_part import Part
+from fallingcat.robot_part import Part, in_representation
 
 Array = NDArray[np.float64]
 
@@ -67,7 +67,8 @@ class Coriolis(Part):
         """G with C_ij = sum_k G_ijk nu_k, (..., nv, nv, nv), in O(N d^2) (paper 001, Alg. 2).
 
         For joints on R these are the Christoffel symbols of the first kind (eq. 4), symmetric in j and k. For a floating base
-        or a ball joint they are the connection coefficients of the quasi-velocities: there C(v) w - C(w) v = M [v, w].
+        or a ball joint they are the connection coefficients of the quasi-velocities: there C(v) w - C(w) v = M [v, w], with M
+        without the armature: the armature of a joint counts as a times its acceleration and has no velocity products.
         """
         return self._run("christoffel_symbols", (q,), out)
 
@@ -76,9 +77,8 @@ class Coriolis(Part):
         return self._run("mass_matrix_derivatives", (q,), out)
 
 
-def _options(factorization: str, representation: str) -> dict[str, Any]:
+def _options(factorization: Factorization, representation: Representation) -> dict[str, Any]:
     """What differs from the plain function."""
-    if not isinstance(factorization, str) or factorization not in FACTORS:
-        raise InputError("unknown factorization", expected="'christoffel' or 'body'", got=repr(factorization))
+    check_choice("factorization", factorization, FACTORS)
     options = {} if factorization == "christoffel" else {"factorization": factorization}
-    return options if representation == "body" else options | {"representation": representation}
+    return options | in_representation(representation)

@@ -8,14 +8,20 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fallingcat.ahead import as_jobs, compile_ahead
+from fallingcat.algorithms.base_change import check_base
+from fallingcat.algorithms.coriolis import FACTORS
 from fallingcat.arguments import Batch, check_out, prepare
+from fallingcat.choices import REPRESENTATIONS, check_choice, several_names
 from fallingcat.compile import Kernel
 from fallingcat.errors import FrameError, InputError
 from fallingcat.functions import FUNCTIONS, task
 from fallingcat.model.joints import Representation
 from fallingcat.model.model import Model
 from fallingcat.model.suggest import closest
+from fallingcat.robot_methods import CompiledMethod, has_code
 from fallingcat.task import Task
+from fallingcat.text import shown
 
 Wrenches = Mapping[str, ArrayLike]
 """Frame name -> (..., 6), acting on the robot, body-fixed in that frame."""
@@ -27,6 +33,13 @@ Result = TypeVar("Result")
 
 class Part:
     """A family of methods of `Robot`."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Methods of the library's own classes that are functions of the table run compiled code."""
+        super().__init_subclass__(**options)
+        if cls.__module__.partition(".")[0] == __name__.partition(".")[0]:
+            for name in FUNCTIONS.keys() & cls.__dict__.keys():
+                setattr(cls, name, CompiledMethod(cls.__dict__[name]))
 
     def __init__(self, model: Model) -> None:
         for name in FUNCTIONS:  # compiled methods of another model, when somebody calls this again
@@ -40,25 +53,32 @@ class Part:
 
         >>> print(fc.load("cat").kernel("inverse_dynamics").program)
         """
-        if name not in FUNCTIONS:
-            raise InputError(f"no function {name!r}", hint=closest(name, FUNCTIONS))
-        frames = tuple(wrenches)
-        check_options(options)
+        if not isinstance(name, str) or name not in FUNCTIONS:
+            raise InputError(f"no function {shown(name)}", hint=closest(name, FUNCTIONS))
+        frames = several_names("wrenches", wrenches)
+        options = check_options(self.model, name, options)
         key = (name, frames, *options.items())
         found = self._kernels.get(key)
         if found is None:
             made = task(self.model, name, frames, **options)
-            found = self._kernels.setdefault(key, self._make_kernel(made, plain=len(key) == 2 and not frames))
+            found = self._kernels.setdefault(key, Kernel(made))
         return found
 
-    def _make_kernel(self, made: Task, plain: bool) -> Kernel:
-        return Kernel(made, owner=self if plain else None)
+    def compile(
+        self, functions: Iterable[str | tuple[str, Mapping[str, Any]]], *, single: bool = True, batch: bool = False,
+        progress: bool = True,
+    ) -> None:  # fmt: skip
+        """Prepare functions ahead, on all processors at once, with a progress bar on a terminal.
+
+        functions: names, or (name, options). single, batch: code for one state, for many, or both.
+
+        >>> robot.compile(["inverse_dynamics", ("frame_pose", {"frame": "tool"})], batch=True)
+        """
+        names = [functions] if isinstance(functions, str) else functions
+        compile_ahead(self, as_jobs(names), single, batch, progress)
 
     def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Result:  # type: ignore[type-var]
-        """Run a compiled function; from the second call on, the quickest way into it is at hand.
-
-        Without options it also stands in the instance itself, in place of the method.
-        """
+        """Run a compiled function; from the second call on, the quickest way into it is at hand."""
         if wrenches is not None:
             with_wrenches: Result = self._run_with_wrenches(name, values, out, wrenches, options)
             return with_wrenches
@@ -79,12 +99,13 @@ class Part:
         if not wrenches:
             return self._run(name, values, out, **options)
         kernel = self.kernel(name, wrenches, **options)
-        return kernel.direct(*values, *wrenches.values(), **({} if out is None else {"out": out}))
+        call = kernel.entry if kernel.entry_made else kernel
+        return call(*values, *wrenches.values(), **({} if out is None else {"out": out}))
 
     def _remember(self, key: tuple[Any, ...], kernel: Kernel) -> None:
-        self._calls[key] = kernel.direct
-        if kernel.entry_made and len(key) == 1 and not self._overrides(key[0]):
-            self.__dict__[key[0]] = kernel.entry
+        self._calls[key] = kernel.entry if kernel.entry_made else kernel
+        if len(key) == 1:
+            has_code(self, kernel)
 
     # What composed functions take arguments and results with; over symbols (`Formulas`) it is something else.
 
@@ -97,10 +118,6 @@ class Part:
     def _results(self, made: Task, shape: tuple[int, ...], out: Any) -> tuple[NDArray[Any], ...]:
         return check_out(made, shape, out)
 
-    def _overrides(self, name: str) -> bool:
-        """Is the method that of somebody's own class, which must go on being called?"""
-        return bool(getattr(type(self), name).__module__.partition(".")[0] != __name__.partition(".")[0])
-
 
 def check_wrenches(name: str, wrenches: Any) -> None:
     """Refuse wrenches that say nothing about where they act."""
@@ -111,16 +128,27 @@ def check_wrenches(name: str, wrenches: Any) -> None:
         )  # fmt: skip
 
 
-def check_options(options: Mapping[str, Any]) -> None:
-    """Refuse options that no function knows."""
-    frame = options.get("frame", "")
-    if not isinstance(frame, str):
-        raise FrameError(f"no frame {frame!r}: a frame is given by its name, not by a {type(frame).__name__}")
-    representation = options.get("representation", "body")
-    if representation not in ("body", "mixed", "inertial"):
-        raise InputError("unknown representation", expected="'body', 'mixed' or 'inertial'", got=repr(representation))
+def check_options(model: Model, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a function, if it has them and their values are among those that it knows."""
+    function = FUNCTIONS[name]
+    known = (*function.options, *(("representation",) if function.any_representation else ()))
+    for option, value in options.items():
+        if option not in known:
+            raise InputError(f"{name} has no option {option!r}", hint=closest(option, known))
+        if option == "frame" and not isinstance(value, str):
+            raise FrameError(f"no frame {shown(value)}: a frame is given by its name, not by a {type(value).__name__}")
+        if option in WORDS:
+            check_choice(option, value, WORDS[option])
+    base = options.get("base")
+    if base is not None:
+        options = {**options, "base": tuple(base) if isinstance(base, list) else base}
+        check_base(model, options["base"], options.get("representation", "mixed"))
+    return dict(options)
+
+
+WORDS = {"representation": REPRESENTATIONS, "velocity": REPRESENTATIONS, "factorization": tuple(FACTORS)}
 
 
 def in_representation(representation: Representation) -> dict[str, Any]:
     """The option for a base twist that is not body-fixed."""
-    return {} if representation == "body" else {"representation": representation}
+    return {} if isinstance(representation, str) and representation == "body" else {"representation": representation}

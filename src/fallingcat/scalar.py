@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from fallingcat import elementary
+
 Scalar: TypeAlias = Any
 """float, complex, mpmath number or traced symbol."""
 
@@ -20,13 +22,15 @@ Matrix: TypeAlias = Sequence[Sequence[Scalar]]
 
 
 class Dots(NamedTuple):
-    """Neighbouring dot products of one vector, of `dots`: out[place + c step] = A[left:] . B[:, right + c] for c < columns."""
+    """Neighbouring dot products of one vector: out[place + c step] = A[left:] . B[:terms, right + c] for c < columns."""
 
     left: int
     right: int
     columns: int
     place: int
     step: int
+    terms: int = 0
+    """Of each dot product; 0 for as many as B has rows."""
 
 
 @dataclass(frozen=True)
@@ -53,19 +57,14 @@ def _complex_atan2(y: Scalar, x: Scalar) -> complex:
     """First-order extension of atan2 off the real axis: exactly what a complex step needs."""
     y, x = complex(y), complex(x)
     slope = (x.real * y.imag - y.real * x.imag) / (x.real**2 + y.real**2)
-    return complex(math.atan2(y.real, x.real), slope)
+    return complex(elementary.atan2(y.real, x.real), slope)
 
 
 def _sqrt(x: float) -> float:
     return math.sqrt(x) if x >= 0.0 else math.nan
 
 
-def _trigonometric(function: Callable[[float], float]) -> Callable[[float], float]:
-    """`math.sin` raises at infinity; the rest of the library answers nan."""
-    return lambda x: function(x) if math.isfinite(x) else math.nan
-
-
-_REAL = Functions(_trigonometric(math.sin), _trigonometric(math.cos), _sqrt, math.atan2, lambda x, y, a, b: a if x < y else b)
+_REAL = Functions(elementary.sin, elementary.cos, _sqrt, elementary.atan2, lambda x, y, a, b: a if x < y else b)
 _COMPLEX = Functions(cmath.sin, cmath.cos, cmath.sqrt, _complex_atan2, lambda x, y, a, b: a if _real(x) < _real(y) else b)
 _KINDS: dict[type, Functions] = {float: _REAL, int: _REAL, complex: _COMPLEX}
 
@@ -125,6 +124,14 @@ def where_less(x: Scalar, y: Scalar, a: Scalar, b: Scalar) -> Scalar:
     return _functions(x, y, a, b).where_less(x, y, a, b)
 
 
+def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    """The products added one after the other. `sum` would add floats with another rounding from Python 3.12 on."""
+    total: Scalar = 0.0
+    for x, y in zip(a, b, strict=True):
+        total = total + x * y
+    return total
+
+
 def matmul(A: Matrix, B: Matrix, negate: bool = False, symmetric: bool = False) -> list[list[Scalar]]:
     """A B, or -A B, computing half of it if it is known to be symmetric.
 
@@ -137,31 +144,37 @@ def matmul(A: Matrix, B: Matrix, negate: bool = False, symmetric: bool = False) 
                 return special.matmul(A, B, negate, symmetric)
     sign = -1.0 if negate else 1.0
     columns = list(zip(*B, strict=True))
-    full = [[sign * sum((a * b for a, b in zip(row, column, strict=True)), 0.0) for column in columns] for row in A]
+    full = [[sign * dot(row, column) for column in columns] for row in A]
     return [[full[min(i, j)][max(i, j)] for j in range(len(full))] for i in range(len(full))] if symmetric else full
 
 
-def dots(A: Sequence[Scalar], B: Matrix, jobs: Sequence[Dots], size: int, slab: int = 0, add: bool = False) -> Sequence[Scalar]:
+def dots(
+    A: Sequence[Scalar], B: Matrix, jobs: Sequence[Dots], size: int, slab: int = 0, add: bool = False, side: int = 0
+) -> Sequence[Scalar]:
     """A flat list of `size` numbers: dot products of pieces of A with columns of B, placed by `jobs`, and zero elsewhere.
 
     Traced, it becomes one loop over a table, however many jobs there are. `slab`: jobs stay within stretches of this length,
     which are filled one after the other. `add`: jobs that meet at a place add up; otherwise they must not meet.
+    `side`: of a symmetric matrix; jobs go along rows, and what they place at (i, j) is placed at (j, i) too; no slabs, no adding.
     """
     for x in (A, *A) if isinstance(A, list) else (A,):
         special = _KINDS.get(type(x))
         if special is not None and special.dots is not None:
-            return special.dots(A, B, jobs, size, slab, add)
+            return special.dots(A, B, jobs, size, slab, add, side)
     for row in B:
         for x in row:
             special = _KINDS.get(type(x))
             if special is not None and special.dots is not None:
-                return special.dots(A, B, jobs, size, slab, add)
+                return special.dots(A, B, jobs, size, slab, add, side)
     out: list[Scalar] = [0.0] * size
-    for left, right, columns, place, step in jobs:
-        vector = A[left : left + len(B)]
+    for left, right, columns, place, step, terms in jobs:
+        vector = A[left : left + (terms or len(B))]
         for c in range(columns):
-            total = sum((a * row[right + c] for a, row in zip(vector, B, strict=True)), 0.0)
-            out[place + c * step] = out[place + c * step] + total if add else total
+            total = dot(vector, [row[right + c] for row in B[: len(vector)]])
+            at = place + c * step
+            out[at] = out[at] + total if add else total
+            if side:
+                out[at % side * side + at // side] = out[at]
     return out
 
 

@@ -157,3 +157,17 @@ def test_interrupt_by_signal(tmp_path: Path) -> None:
             process.kill()
     os.close(writer)
     assert (process.returncode, err) == (130, "fallingcat: interrupted\n")
+
+
+def test_bench_runs_the_library_and_not_a_file_of_the_working_directory(tmp_path: Path) -> None:
+    for name in ("fallingcat.py", "numpy.py", "time.py", "json.py"):
+        (tmp_path / name).write_text("print('mine'); raise SystemExit(3)\n")
+    script = (
+        f"import os, sys; sys.path[:] = [p for p in sys.path if p]; os.chdir({str(tmp_path)!r});"
+        "from fallingcat.benchmark import start_times; print(start_times('spacearm', False, 'gravity_torque'))"
+    )
+    environment = os.environ | {"PYTHONPATH": str(SRC)}
+    done = subprocess.run([sys.executable, "-P", "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "mine" not in done.stdout
+    assert "'cold'" in done.stdout

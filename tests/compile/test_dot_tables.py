@@ -44,6 +44,7 @@ def made_of(seed: int, inner: int, slab: int, slabs: int, meet: bool, use: str) 
     rng = np.random.default_rng(seed)
     jobs = jobs_of(rng, slab, slabs, meet)
     zeros = {int(k) for k in rng.choice(WIDTH, size=2, replace=False)} if seed % 2 else set()
+    jobs = [job._replace(terms=int(rng.integers(inner + 1))) for job in jobs]  # 0 means all
     size = slab * slabs
 
     def evaluate(a: Any, b: Any) -> Any:

@@ -272,3 +272,35 @@ def test_arguments_are_not_taken_for_results(ball: fc.Robot) -> None:
     with pytest.raises(fc.InputError, match="out does not fit"):
         kernel(q, nu, a, out=(t, t))
     assert (t == 7.0).all()
+
+
+ANOTHER_MODULE = """
+import gc, sys
+import numpy as np
+import fallingcat as fc
+
+robot = fc.load("tree9")
+q = robot.random_configuration(1)
+expected = robot.mass_matrix(q).tobytes()
+called, fresh, kernel = robot.mass_matrix, robot.gravity_torque, robot.kernel("mass_matrix").entry
+for function in (called, fresh, kernel):
+    if sys.argv[1] == "set":
+        function.__module__ = "mine"
+    else:
+        del function.__module__
+gc.collect()
+for _ in range(3):
+    assert called(q).tobytes() == kernel(q).tobytes() == expected
+    assert called(np.array([q, q]))[1].tobytes() == expected
+    fresh(q)
+del robot
+gc.collect()
+assert called(q).tobytes() == kernel(q).tobytes() == expected
+print("done")
+"""
+
+
+@pytest.mark.parametrize("way", ["set", "del"])
+def test_functions_may_be_given_another_module(way: str) -> None:
+    """The module's name keeps the code alive; a function that loses it must not lose its code."""
+    prints("done", ANOTHER_MODULE, way, PYTHONMALLOC="debug")

@@ -20,6 +20,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.compile import Kernel, native
+from fallingcat.compile import threads as thread_module
 from fallingcat.compile.threads import threads
 from fallingcat.functions import task
 
@@ -61,6 +62,54 @@ def python(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-c", script], env=os.environ | {"PYTHONPATH": SOURCE} | environment, capture_output=True, text=True,
         check=False, timeout=600,
     )  # fmt: skip
+
+
+AT_THE_END = """
+import atexit, sys
+import numpy as np
+import fallingcat as fc
+
+b = fc.Builder("pendulum")
+b.link("frame")
+b.link("bob", mass=2.0, com=(0.0, 0.0, -0.5), inertia=(0.01, 0, 0, 0.01, 0, 0.01))
+b.joint("hinge", "revolute", "frame", "bob", axis=(0, 1, 0))
+robot, Q = fc.load(b, floating=False), np.zeros((1000, 1))
+fc.set_threads(4)
+if sys.argv[1] == "used before":
+    robot.mass_matrix(Q)
+atexit.register(lambda: print(round(robot.mass_matrix(Q).sum(), 9)))
+"""
+
+
+@pytest.mark.parametrize("when", ["used before", "never used"])
+def test_a_batch_at_the_end_of_the_process(when: str) -> None:
+    """No thread can begin there any more."""
+    done = python(AT_THE_END.replace("sys.argv[1]", repr(when)))
+    assert (done.stdout, done.stderr) == ("510.0\n", "")
+
+
+def test_a_job_that_no_thread_takes_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pool may refuse and keep the job in its queue all the same."""
+    queue = []
+
+    class Refusing:
+        def submit(self, work: Any) -> None:
+            queue.append(work)
+            raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(thread_module, "pool", lambda count: Refusing())
+    done: list[int] = []
+    result = thread_module.start(2, lambda k: done.append(k) or True, 7)
+    for work in queue:
+        work()
+    assert result() is True
+    assert done == [7]
+
+    def fail() -> bool:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        thread_module.start(2, fail)()
 
 
 def test_the_environment_chooses_the_number() -> None:

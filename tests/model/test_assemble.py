@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
+from fallingcat.model.description import Joint, Mimic
 from trees import ALL, leader, places, random_tree, relative_error, without_mimics
 
 BRICK = {"mass": 1.0, "inertia": (0.01, 0.0, 0.0, 0.02, 0.0, 0.025)}
@@ -256,3 +257,65 @@ def test_a_weightless_floating_base_is_refused() -> None:
         fc.load(description)
     assert fc.load(description, base="link1").nv == 7
     assert fc.load(description, floating=False).nv == 1
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Long chains of mimics
+
+
+def followers(count: int, multiplier: float = 1.0) -> fc.Builder:
+    """Every joint follows the one before it."""
+    builder = chain("revolute")
+    for k in range(2, count + 1):
+        builder.link(f"link{k}", **BRICK)
+        following = {"mimic": f"joint{k - 1}", "multiplier": multiplier, "offset": 0.25}
+        builder.joint(f"joint{k}", "revolute", f"link{k - 1}", f"link{k}", xyz=(0.1, 0.0, 0.0), **following)
+    return builder
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_every_joint_of_a_chain_of_mimics_is_looked_at_once(backwards: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    description = followers(300).description()
+    if backwards:
+        description = dataclasses.replace(description, joints=description.joints[::-1])
+    looks = 0
+    plain = Joint.__getattribute__
+
+    def count(joint: Joint, name: str) -> object:
+        nonlocal looks
+        looks += name == "mimic"
+        return plain(joint, name)
+
+    monkeypatch.setattr(Joint, "__getattribute__", count)
+    robot = fc.load(description)
+    monkeypatch.undo()
+    assert looks < 100 * 300  # 90,000 and more when every joint walks its whole chain
+    assert robot.n == 1
+    by_name = {body.joint_name: body for body in robot.model.bodies}
+    assert (by_name["joint300"].multiplier, by_name["joint300"].offset) == (1.0, 0.25 * 299)
+
+
+def test_multipliers_and_offsets_add_up_along_a_chain() -> None:
+    last = fc.load(followers(4, -2.0)).model.bodies[-1]
+    assert (last.multiplier, last.offset) == (-8.0, 0.25 * (1 - 2 + 4))
+
+
+def test_mimics_in_a_cycle_do_not_hang() -> None:
+    description = followers(3).description()
+    first, *rest = description.joints
+    cyclic = dataclasses.replace(description, joints=(dataclasses.replace(first, mimic=Mimic("joint3")), *rest))
+    with pytest.raises(fc.ModelError, match="mimic each other in a cycle"):
+        fc.load(cyclic)
+    with pytest.raises(fc.ModelError, match="mimic each other in a cycle"):
+        fc.Robot(cyclic)
+
+
+def test_multipliers_that_overflow_along_a_chain_are_an_error() -> None:
+    with pytest.raises(fc.ModelError, match="joint 'joint201': it follows 'joint1' through a chain"):
+        fc.load(followers(1100, 2.0))
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0.0, -0.0), (-0.0, 0.0), (-0.0, -0.0)])
+def test_a_joint_that_may_only_be_at_zero(lower: float, upper: float) -> None:
+    robot = fc.load(chain("revolute", lower=lower, upper=upper), floating=False)
+    assert robot.random_configuration(0).tolist() == [0.0]

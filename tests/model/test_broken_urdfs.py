@@ -271,7 +271,19 @@ BOMB = (
     + "".join(f'<!ENTITY a{i} "{f"&a{i - 1 or str()};" * 10}">' for i in range(1, 10))
     + ']><robot name="&a9;"/>'
 )
+DEFAULTS = (
+    "<!DOCTYPE robot [<!ATTLIST a "
+    + " ".join(f'x{i} CDATA "{"y" * 100}"' for i in range(300))
+    + '>]><robot name="r">'
+    + "<a/>" * 3_000
+    + '<link name="l"/></robot>'
+)
 HOSTILE: dict[str, str | bytes] = {
+    "a million defaults of attributes": DEFAULTS,
+    "a default of an attribute": '<!DOCTYPE robot [<!ATTLIST link name CDATA "l">]><robot name="r"><link/></robot>',
+    "no default": '<!DOCTYPE robot [<!ATTLIST link x CDATA #IMPLIED>]><robot name="r"><link name="a"/></robot>',
+    "a declared element": '<!DOCTYPE robot [<!ELEMENT robot ANY>]><robot name="r"><link name="a"/></robot>',
+    "a declared notation": '<!DOCTYPE robot [<!NOTATION n PUBLIC "n">]><robot name="r"><link name="a"/></robot>',
     "entity bomb": BOMB,
     "external entity": '<!DOCTYPE robot [<!ENTITY x SYSTEM "{file}">]><robot name="r"><link name="a">&x;</link></robot>',
     "external parameter entity": '<!DOCTYPE robot [<!ENTITY % x SYSTEM "{file}"> %x;]><robot name="r"><link name="a"/></robot>',
@@ -316,6 +328,13 @@ def test_entities_are_named_with_their_line() -> None:
     (finding,) = diagnose('<!DOCTYPE robot [\n<!ENTITY mass "1">\n]>\n<robot name="r"/>')
     assert finding.line == 2
     assert "'mass'" in finding.message
+
+
+def test_declarations_are_named_with_their_line() -> None:
+    (finding,) = diagnose('<!DOCTYPE robot [\n<!ATTLIST link mass CDATA "1">\n]>\n<robot name="r"><link name="a"/></robot>')
+    assert finding.line == 2
+    assert "'link'" in finding.message
+    assert "declarations are not read" in finding.message
 
 
 def test_a_huge_file_is_not_read_to_its_end(tmp_path: Path) -> None:

@@ -141,6 +141,29 @@ def test_the_command_speaks_json(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert told["findings"][0]["element"] == "link 'arm'"
 
 
+@pytest.mark.parametrize("mass", [5e-324, 1e-320, 1e-310, 1e-100])
+def test_masses_whose_inverse_is_too_large(mass: float) -> None:
+    """They would pass for a body and give NaN."""
+    light = Inertial(mass, Pose(), (0.1 * mass, 0.0, 0.0, 0.1 * mass, 0.0, 0.1 * mass))
+    findings = examine(Description("r", (Link("a", light),), ()))
+    assert ["the mass is too small to be computed with" in finding.message for finding in findings][:1] == [True]
+    findings = examine(Description("r", (Link("a", replace(light, mass=0.0, inertia=(mass, 0, 0, mass, 0, mass))),), ()))
+    assert any("the inertia is too small" in f.message and f.severity == "error" for f in findings)
+
+
+def test_small_masses_that_work_are_healthy() -> None:
+    mass = 1e-30
+    small = Inertial(mass, Pose(), (0.1 * mass, 0.0, 0.0, 0.1 * mass, 0.0, 0.1 * mass))
+    assert examine(Description("r", (Link("a", small),), ())) == ()
+
+
+def test_an_armature_that_is_none() -> None:
+    body = Inertial(1.0, Pose(), (0.1, 0.0, 0.0, 0.1, 0.0, 0.1))
+    joint = Joint("j", "revolute", "a", "b", armature=1e-320)
+    (finding,) = examine(Description("r", (Link("a", body), Link("b", body)), (joint,)))
+    assert "the armature is too small" in finding.message
+
+
 # Where a robot stands by default
 
 

@@ -174,6 +174,12 @@ def test_limits(kind: str, limit: str, expected: Limits) -> None:
     assert read_joint(limit, kind).limits == expected
 
 
+@pytest.mark.parametrize(("lower", "upper"), [("0", "-0"), ("-0", "0"), ("-0.0", "-0.0"), ("-1", "-0")])
+def test_zero_has_no_sign(lower: str, upper: str) -> None:
+    limits = read_joint(f'<limit lower="{lower}" upper="{upper}"/>', "revolute").limits
+    assert "-0.0" not in f"{limits.lower} {limits.upper}"
+
+
 def test_dynamics() -> None:
     found = read_joint('<dynamics damping="0.1" friction="0.2" armature="0.3"/>')
     assert (found.damping, found.friction, found.armature) == (0.1, 0.2, 0.3)

@@ -110,6 +110,26 @@ def test_robots_from_the_field(name: str, floating: bool, rng: np.random.Generat
     same_dynamics(robot, peer, to, rng)
 
 
+@pytest.mark.parametrize("name", ["panda", "baxter"])
+@pytest.mark.parametrize("floating", [True, False])
+def test_pinocchio_where_joints_follow_others(name: str, floating: bool, rng: np.random.Generator) -> None:
+    """A model built with mimic=True has no coordinates for joints that follow: told by the model itself, or by a word."""
+    pin = pytest.importorskip("pinocchio")
+    text = urdf(name).read_text()
+    robot = plain(fc.load(text, floating=floating))
+    assert robot.model.mimics
+    peer = Pinocchio.__new__(Pinocchio)
+    root = [pin.JointModelFreeFlyer()] if floating else []
+    peer.pin, peer.model = pin, pin.buildModelFromXML(text, *root, mimic=True)
+    peer.data = peer.model.createData()
+    for to in (converters.pinocchio(robot, peer.model), converters.pinocchio(robot, peer.model.names, mimic=True)):
+        assert (to.nq, to.nv) == (peer.model.nq, peer.model.nv)
+        q, nu, dnu = state(robot, rng)  # Pinocchio's kinetic energy does not know such joints
+        tau = peer.inverse_dynamics(to.q(q), to.nu(q, nu), to.dnu(q, nu, dnu))
+        assert relative_error(to.from_tau(to.q(q), tau), robot.inverse_dynamics(q, nu, dnu)) < TOLERANCE
+        assert relative_error(to.matrix(q, robot.mass_matrix(q)), peer.mass_matrix(to.q(q))) < TOLERANCE
+
+
 def test_rbdl() -> None:
     """A floating base, a spherical joint and a revolute one: both w's stand at the end of q."""
     builder = fc.Builder("ball")

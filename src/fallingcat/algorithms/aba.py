@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fallingcat import scalar
 from fallingcat.algorithms.crba import mass_matrix
 from fallingcat.algorithms.dense import inverse_symmetric, solve_symmetric
 from fallingcat.algorithms.joint_dynamics import passive_torques
@@ -66,7 +67,7 @@ def forward_dynamics(model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Ma
     for i, p in model.base_to_tip():
         a[i] = X[i] @ a[p] + c[i]
         rest = [uk - a[i] @ column for uk, column in zip(u[i], U[i], strict=True)]
-        dnu[i] = [sum((d * r for d, r in zip(row, rest, strict=True)), 0.0) for row in Dinv[i]]
+        dnu[i] = [scalar.dot(row, rest) for row in Dinv[i]]
         a[i] = a[i] + S[i] @ dnu[i]
     return model.gather(dnu)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from fallingcat import scalar
 from fallingcat.algorithms.common_frame import CommonFrame, common_frame, is_shallow, velocities, velocity_products
 from fallingcat.algorithms.inverse_product import Columns, Factors, minus_inverse_times
 from fallingcat.algorithms.joint_dynamics import passive_torques
@@ -104,7 +105,7 @@ def accelerations_in(
 
 
 def _apply(A: Block, x: Vector) -> list[Scalar]:
-    return [sum((a * b for a, b in zip(row, x, strict=True)), 0.0) for row in A]
+    return [scalar.dot(row, x) for row in A]
 
 
 def invariant_columns(c: CommonFrame, nu: Vector) -> tuple[Columns, Columns]:

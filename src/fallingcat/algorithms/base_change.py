@@ -36,6 +36,7 @@ from fallingcat.model.joints import Representation
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial.vec3 import skew, vec
+from fallingcat.text import shown
 
 Block = list[list[Scalar]]
 Base = str | tuple[str, str] | None
@@ -84,8 +85,8 @@ def check_base(model: Model, base: Base, representation: Representation) -> None
                 got=repr(representation), hint='for an orientation use ("center_of_mass", "a frame")',
             )  # fmt: skip
     elif isinstance(base, tuple):
-        if len(base) != 2:
-            raise InputError("base is not a pair", expected='("origin frame", "orientation frame")', got=repr(base))
+        if len(base) != 2 or not all(isinstance(name, str) for name in base):
+            raise InputError("base is not a pair", expected='("origin frame", "orientation frame")', got=shown(base))
         if base[0] == CENTROIDAL:
             raise InputError(
                 "the centroid has no orientation of its own",

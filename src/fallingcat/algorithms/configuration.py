@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from fallingcat import scalar
 from fallingcat.algorithms.kinematics import Vector
 from fallingcat.model.model import Body, Model
 from fallingcat.scalar import Scalar
@@ -91,7 +92,7 @@ def _per_joint(model: Model, x: Vector, of_twist: Callable[..., Block]) -> Block
 def _adjoint(R: Mat, p: Vec) -> Block:
     """Ad of the pose (R, p), on twists (linear; angular)."""
     X = Transform(MatrixRotation(R), (0.0, 0.0, 0.0), "a", "b").matrix()
-    pR = [[sum((a * b for a, b in zip(row, column, strict=True)), 0.0) for column in zip(*R, strict=True)] for row in skew(p)]
+    pR = [[scalar.dot(row, column) for column in zip(*R, strict=True)] for row in skew(p)]
     for i in range(3):
         X[i][3:] = pR[i]
     return X

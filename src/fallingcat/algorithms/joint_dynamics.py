@@ -6,10 +6,14 @@ The numbers are zero, and all of this folds away, unless the robot was loaded wi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeVar
 
 from fallingcat import scalar
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
+
+Rows = TypeVar("Rows", bound=Sequence[Any])
+"""A matrix as a list of rows; a row is a list, or a mapping from columns to entries."""
 
 FRICTION_SPEED = 1e-2
 """Coulomb friction is friction * x / sqrt(x^2 + FRICTION_SPEED^2): smooth, and 0.7 of it at this speed (rad/s, m/s)."""
@@ -35,7 +39,7 @@ def joint_torques(model: Model, tau: list[Scalar], nu: Sequence[Scalar], dnu: Se
     return [t + p + r for t, p, r in zip(tau, passive, rotors, strict=True)]
 
 
-def add_armature(model: Model, M: list[list[Scalar]]) -> list[list[Scalar]]:
+def add_armature(model: Model, M: Rows) -> Rows:
     """M plus the reflected rotor inertias on its diagonal."""
     for i, body in enumerate(model.bodies):
         for k in model.dofs(i):
@@ -43,7 +47,7 @@ def add_armature(model: Model, M: list[list[Scalar]]) -> list[list[Scalar]]:
     return M
 
 
-def add_passive_derivatives(model: Model, dnu: list[list[Scalar]], nu: Sequence[Scalar]) -> list[list[Scalar]]:
+def add_passive_derivatives(model: Model, dnu: Rows, nu: Sequence[Scalar]) -> Rows:
     """The derivative of tau with respect to nu plus that of the passive torques, on its diagonal."""
     for i, body in enumerate(model.bodies):
         square = body.multiplier * body.multiplier

@@ -20,7 +20,7 @@ from fallingcat.algorithms.configuration import bracket
 from fallingcat.algorithms.dense import multiply
 from fallingcat.algorithms.kinematics import Vector, joint_kinematics
 from fallingcat.algorithms.rnea import NO_FORCES
-from fallingcat.errors import InputError
+from fallingcat.choices import REPRESENTATIONS, check_choice
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Motion, Transform
@@ -123,5 +123,4 @@ def _inputs(model: Model, dtau: Block) -> Block:
 
 def check_velocity(velocity: str) -> None:
     """Refuse a representation that the linearization does not have."""
-    if velocity not in ("body", "mixed", "inertial"):
-        raise InputError("unknown velocity", expected="'body', 'mixed' or 'inertial'", got=repr(velocity))
+    check_choice("velocity", velocity, REPRESENTATIONS)

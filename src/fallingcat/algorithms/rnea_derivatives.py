@@ -14,7 +14,7 @@ twist in nu is held fixed in body coordinates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from fallingcat.algorithms.common_frame import (
@@ -28,6 +28,7 @@ from fallingcat.algorithms.dense import mirrored
 from fallingcat.algorithms.joint_dynamics import add_armature, add_passive_derivatives
 from fallingcat.algorithms.kinematics import PerBody, Vector
 from fallingcat.algorithms.moving_axes import AxisDerivatives, axis_derivatives
+from fallingcat.algorithms.pair_table import PairTable, carried_dofs, carrying_dofs, has_many_pairs, own_blocks
 from fallingcat.algorithms.rnea import NO_FORCES
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
@@ -36,6 +37,9 @@ from fallingcat.spatial.coriolis import CoriolisFactor
 
 Block = list[list[Scalar]]
 Blocks = dict[tuple[int, int], Block]
+
+MANY = 32
+"""Degrees of freedom beyond which the pairs of joints of a deep tree are listed in tables instead of written out."""
 
 
 class InverseDynamicsDerivatives(NamedTuple):
@@ -86,10 +90,14 @@ def derivatives_in(c: CommonFrame, nu: Vector, dnu: Vector, f_ext: Mapping[int, 
     dq: Blocks = {}
     dv: Blocks = {}
     M: Blocks = {}
+    listed = has_many_pairs(model, MANY)
     for i, p in model.tip_to_base():
-        _fill(model, i, columns, Ic[i], Bc[i], Fc[i], dq, dv, M)
+        _fill([i] if listed else model.path(i), columns, Ic[i], Bc[i], Fc[i], dq, dv, M)
         if p != WORLD:
             Ic[p], Bc[p], Fc[p] = Ic[p] + Ic[i], Bc[p] + Bc[i], Fc[p] + Fc[i]
+    if listed:
+        felt = {i: forces(columns[i], Ic[i], Bc[i], Fc[i]) for i in columns}
+        return _as_tables(model, nu, columns, felt, dq, dv, M)
     return InverseDynamicsDerivatives(
         model.gather_blocks(dq),
         add_passive_derivatives(model, model.gather_blocks(dv), nu),
@@ -128,16 +136,35 @@ def _with_moving_axes(
     )
 
 
+class AxisForces(NamedTuple):
+    """What the axes of one joint bring about in the bodies that they move, summed; one force per axis."""
+
+    I: list[Force]
+    """Ic S"""
+    B: list[Force]
+    """2 Bc^T S"""
+    dq: list[Force]  # (3)
+    dnu: list[Force]  # (5)
+
+
+def forces(columns: list[AxisColumns], Ic: Inertia, Bc: CoriolisFactor, Fc: Force) -> AxisForces:
+    """The forces of a joint's axes on the bodies it carries."""
+    return AxisForces(
+        [Ic @ x.S for x in columns],
+        [2.0 * Bc.transposed(x.S) for x in columns],
+        [2.0 * (Bc @ x.Pd) + Ic @ x.Pdd + x.S.cross(Fc) for x in columns],
+        [2.0 * (Bc @ x.S) + Ic @ x.PdSd for x in columns],
+    )
+
+
 def _fill(
-    model: Model, i: int, columns: PerBody[list[AxisColumns]], Ic: Inertia, Bc: CoriolisFactor, Fc: Force,
+    path: Iterable[int], columns: PerBody[list[AxisColumns]], Ic: Inertia, Bc: CoriolisFactor, Fc: Force,
     dq: Blocks, dv: Blocks, M: Blocks,
 ) -> None:  # fmt: skip
-    """The blocks of joint i with itself and with every joint below it."""
-    rows_I = [Ic @ x.S for x in columns[i]]
-    rows_B = [2.0 * Bc.transposed(x.S) for x in columns[i]]
-    force_q = [2.0 * (Bc @ x.Pd) + Ic @ x.Pdd + x.S.cross(Fc) for x in columns[i]]  # (3)
-    force_v = [2.0 * (Bc @ x.S) + Ic @ x.PdSd for x in columns[i]]  # (5)
-    for j in model.path(i):
+    """The blocks of the first joint of a path with itself and with the others, which carry it."""
+    i, *_ = path = list(path)
+    rows_I, rows_B, force_q, force_v = forces(columns[i], Ic, Bc, Fc)
+    for j in path:
         pairs = [(IS, BS) for IS, BS in zip(rows_I, rows_B, strict=True)]
         dq[i, j] = [[y.Pd @ BS + y.Pdd @ IS for y in columns[j]] for IS, BS in pairs]
         dv[i, j] = [[y.S @ BS + y.PdSd @ IS for y in columns[j]] for IS, BS in pairs]
@@ -151,6 +178,36 @@ def _fill(
     for k, x in enumerate(columns[i]):
         for m, dS in enumerate(x.dS):
             dq[i, i][m][k] = dq[i, i][m][k] + dS @ Fc
+
+
+def _as_tables(
+    model: Model, nu: Vector, columns: PerBody[list[AxisColumns]], felt: PerBody[AxisForces], dq: Blocks, dv: Blocks, M: Blocks
+) -> InverseDynamicsDerivatives:
+    """The matrices with the pairs of joints listed; the blocks of each joint with itself are given."""
+    by_dof = {k: x for i in columns for k, x in zip(model.dofs(i), columns[i], strict=True)}
+    axes = [by_dof[k] for k in range(model.nv)]
+    force = {k: f for i in felt for k, *f in zip(model.dofs(i), *felt[i], strict=True)}
+    # 2 Bc^T S has no linear part, so nine numbers are enough.
+    of_q, of_v, of_M = PairTable(model.nv, 9), PairTable(model.nv, 9), PairTable(model.nv, 6)
+    columns_q = of_q.columns([[*x.Pd.ang, *x.Pdd.entries()] for x in axes])
+    columns_v = of_v.columns([[*x.S.ang, *x.PdSd.entries()] for x in axes])
+    columns_M = of_M.columns([x.S.entries() for x in axes])
+    forces_q = of_q.columns([force[k][2].entries() for k in range(model.nv)])
+    forces_v = of_v.columns([force[k][3].entries() for k in range(model.nv)])
+    carried = carried_dofs(model)
+    for i, _ in model.base_to_tip():
+        carrying = carrying_dofs(model, i)
+        for k in model.dofs(i):
+            IS, BS, _, _ = force[k]
+            of_q.row(k, [*BS.ang, *IS.entries()], columns_q, carrying)
+            of_v.row(k, [*BS.ang, *IS.entries()], columns_v, carrying)
+            of_M.row(k, IS.entries(), columns_M, carrying)
+            of_q.row(k, axes[k].S.entries(), forces_q, carried[i])
+            of_v.row(k, axes[k].S.entries(), forces_v, carried[i])
+    of_q.entries(own_blocks(model, dq))
+    of_v.entries(add_passive_derivatives(model, own_blocks(model, dv), nu))
+    of_M.entries(add_armature(model, own_blocks(model, M)), lower=True)
+    return InverseDynamicsDerivatives(of_q.matrix(), of_v.matrix(), of_M.matrix(symmetric=True))
 
 
 def gravity_torque_derivatives(model: Model, q: Vector, f_ext: Mapping[int, Force] = NO_FORCES) -> Block:

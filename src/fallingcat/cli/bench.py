@@ -8,16 +8,17 @@ from importlib import resources
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from fallingcat import benchmark
 from fallingcat.cli.console import progress, stdout_console
 from fallingcat.errors import InputError
 from fallingcat.functions import FUNCTIONS
-from fallingcat.model.report import printable
 from fallingcat.model.sources import bundled_robots
 from fallingcat.model.suggest import closest
 from fallingcat.robot import load
+from fallingcat.text import printable
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +61,7 @@ def start_table(starts: list[dict[str, object]]) -> Table:
     for column in ("robot", "function", "empty cache", "full cache"):
         t.add_column(column, justify="left" if column in ("robot", "function") else "right")
     for s in starts:
-        t.add_row(str(s["robot"]), str(s["function"]), f"{s['cold']:.2f} s", f"{s['warm']:.2f} s")
+        t.add_row(escape(printable(str(s["robot"]))), str(s["function"]), f"{s['cold']:.2f} s", f"{s['warm']:.2f} s")
     return t
 
 
@@ -98,7 +99,7 @@ def bench(source: str, *, floating: bool = True, functions: list[str] | None = N
     if as_json:
         print(report.json())
         return 0
-    console.print(table(rows, f"{os.path.basename(source)}: {report.versions['cpu']}"))
+    console.print(table(rows, f"{escape(printable(os.path.basename(source)))}: {report.versions['cpu']}"))
     console.print(start_table(report.starts))
     if all(row.peer is None for row in rows):
         console.print("Pinocchio is not installed or cannot read this robot: pip install pin")

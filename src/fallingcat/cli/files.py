@@ -11,6 +11,7 @@ from rich.text import Text
 from fallingcat.cli.console import DOUBT, heading
 from fallingcat.errors import InputError
 from fallingcat.papers import figures
+from fallingcat.text import printable
 
 
 def folder(name: str | Path) -> Path:
@@ -31,4 +32,4 @@ def show_written(console: Console, paths: Iterable[Path]) -> None:
         console.print(Text(figures.MISSING, style=DOUBT))
     heading(console, "Written")
     for path in paths:
-        console.print(Text(str(path)), soft_wrap=True)
+        console.print(Text(printable(str(path), limit=4096)), soft_wrap=True)

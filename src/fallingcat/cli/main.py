@@ -16,12 +16,13 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from importlib import resources
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from fallingcat import __version__, interrupts
 from fallingcat.errors import FallingCatError
 from fallingcat.interrupts import INTERRUPTED
 from fallingcat.model.suggest import closest
+from fallingcat.text import printable
 
 USAGE_ERROR = 2
 BROKEN_PIPE = 141
@@ -88,8 +89,15 @@ def _forget_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+class Parser(argparse.ArgumentParser):
+    """Repeats what it does not understand only as far as it can be printed."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message, limit=1000))
+
+
 def _run(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="fallingcat",
         description="Geometric dynamics of robots with nothing to hold on to.",
         epilog="'fallingcat COMMAND --help' explains a command.",

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import chain
 
-from fallingcat.compile.lanes import Lanes, declarations, transpose
-from fallingcat.compile.mathlib import sincos
+from fallingcat.compile.lanes import Lanes, transpose
+from fallingcat.compile.mathlib import functions as library
 from fallingcat.compile.pieces import PieceWriter, Storage, write_piece, write_pieces
 from fallingcat.compile.products import Tile, TileWriter
 from fallingcat.compile.schedule import Schedule
@@ -49,7 +49,7 @@ def layout(program: Program, plan: Schedule, lanes: Lanes) -> Layout:
 def batch_text(program: Program, plan: Schedule, lanes: Lanes) -> str:
     """The module text with `fc_batch`."""
     storage = Storage(PARAMETERS, ARGUMENTS, lambda writer, k: writer.load("%in", k), lambda writer, k, name: None, _store_direct)
-    functions = [declarations(lanes), sincos(lanes)]
+    functions = [library(program, lanes, lanes)]
     steps: list[str] = []
     if plan.angles:
         functions.append(_angles(program, plan, lanes, storage))
@@ -131,7 +131,7 @@ class _Lines:
 
     def function(self, name: str, parameters: str) -> str:
         body = "\n".join(self.lines)
-        return f"define internal void @{name}({parameters}) #0 {{\n{body}\n  ret void\n}}"
+        return f"define internal void @{name}({parameters}) #2 {{\n{body}\n  ret void\n}}"
 
 
 def _load_rows(j: int, size: int, lanes: Lanes) -> str:

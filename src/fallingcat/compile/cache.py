@@ -11,19 +11,28 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import stat
 import tempfile
 import threading
-from functools import cache
-from importlib import resources
+import time
 from pathlib import Path
 from typing import Any
 
+import fallingcat
 from fallingcat.compile import native
+from fallingcat.compile.fingerprint import source_digest, unchanged
 
 MAGIC = b"fallingcat object code 1\n"
 LIMIT = 512 * 1024 * 1024
 """Bytes the cache may take; the oldest files go first."""
+LOOKS = 64
+"""How often the folder is looked through while as much as the limit is written: it may be exceeded by about a part in these."""
+ABANDONED = 3600.0
+"""Seconds after which an unfinished file belongs to a process that was killed."""
+
+_ENTRY = re.compile(r"[0-9a-f]{64}\.o")
+_UNFINISHED = re.compile(r"\.new-[a-z0-9_]{8}")
 
 
 def directory() -> Path | None:
@@ -40,31 +49,29 @@ def directory() -> Path | None:
         return None
 
 
-@cache
-def source_digest() -> str:
-    """A digest of this library's own source: other source, other code."""
-    digest = hashlib.sha256()
-    todo = [resources.files("fallingcat")]
-    while todo:
-        folder = todo.pop()
-        for entry in sorted(folder.iterdir(), key=lambda e: e.name):
-            if entry.is_dir() and entry.name not in ("cli", "robots", "__pycache__"):
-                todo.append(entry)
-            elif entry.name.endswith(".py"):
-                digest.update(entry.name.encode() + b"\0" + entry.read_bytes())
-    return digest.hexdigest()
+def usable() -> bool:
+    """Will what is saved be found again, also by other processes?"""
+    folder = directory()
+    if folder is None or not source_digest() or not unchanged():
+        return False
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return _private(folder, stat.S_ISDIR)
 
 
 def key(what: str) -> str:
-    """The name of a cache entry: everything its code depends on."""
-    text = "\0".join([what, source_digest(), native.versions(), *native.host()])
+    """The name of a cache entry: everything its code depends on. Empty when nobody can say what that is."""
+    source = source_digest()
+    if not source or not unchanged():
+        return ""
+    text = "\0".join([what, fallingcat.__version__, source, native.versions(), *native.host()])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def load(name: str) -> tuple[dict[str, Any], bytes] | None:
     """(facts, object code) of an entry, or None if there is none that can be trusted."""
     folder = directory()
-    if folder is None or not _private(folder, stat.S_ISDIR):
+    if folder is None or not name or not _private(folder, stat.S_ISDIR):
         return None
     path = folder / f"{name}.o"
     try:
@@ -95,7 +102,7 @@ def _decode(name: str, data: bytes) -> tuple[dict[str, Any], bytes] | None:
 def save(name: str, facts: dict[str, Any], code: bytes) -> None:
     """Keep an entry; failing to is not an error, only slower next time."""
     folder = directory()
-    if folder is None:
+    if folder is None or not name:
         return
     rest = json.dumps(facts).encode() + b"\n" + code
     data = MAGIC + hashlib.sha256(name.encode() + rest).hexdigest().encode() + b"\n" + rest
@@ -112,28 +119,43 @@ def save(name: str, facts: dict[str, Any], code: bytes) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
-        _prune(folder)
+        if _time_to_prune(name, len(data)):
+            _prune(folder)
 
 
 _pruning = threading.Lock()
 
 
+def _time_to_prune(name: str, size: int) -> bool:
+    """Once in so many bytes: looking takes as long as there are files. The name is a digest, as good as a random number."""
+    return int(name[:8], 16) * (LIMIT // LOOKS) < size << 32
+
+
 def _prune(folder: Path) -> None:
-    """Remove the oldest entries beyond the limit."""
+    """Remove the oldest entries beyond the limit, and what killed processes left behind."""
     if not _pruning.acquire(blocking=False):
         return
     try:
         entries = []
-        for path in folder.glob("*.o"):
-            with contextlib.suppress(OSError):
-                info = path.stat()
-                entries.append((info.st_mtime, info.st_size, path))
+        with os.scandir(folder) as found:
+            for file in found:
+                ours, unfinished = _ENTRY.fullmatch(file.name), _UNFINISHED.fullmatch(file.name)
+                if not ours and not unfinished:
+                    continue
+                with contextlib.suppress(OSError):
+                    info = file.stat(follow_symlinks=False)
+                    if not _trusted(info, stat.S_ISREG):
+                        continue
+                    if ours:
+                        entries.append((info.st_mtime, info.st_size, file.path))
+                    elif time.time() - info.st_mtime > ABANDONED:
+                        os.unlink(file.path)
         total = sum(size for _, size, _ in entries)
         for _, size, path in sorted(entries):
             if total <= LIMIT:
                 break
             with contextlib.suppress(OSError):
-                path.unlink()
+                os.unlink(path)
             total -= size
     finally:
         _pruning.release()

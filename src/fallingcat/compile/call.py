@@ -1,286 +1,308 @@
 """A Python call without C code: the METH_FASTCALL entry of a kernel, as LLVM text.
 
     PyObject *fc_call(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
-    PyObject *fc_direct(...)
 
-If every argument is a contiguous float64 array of the right length (and every quaternion has about unit length),
-the results are allocated and the kernel is called. Anything else goes to a Python path, which converts,
-broadcasts, checks, and raises errors that help: for `fc_call` the method of a robot's class, for `fc_direct` the kernel itself.
-`fc_bind` is called once per process with the objects the entries need.
+If every argument, by position or by name, is a contiguous float64 array of the right length (and every quaternion has about
+unit length), the kernel is called: into new arrays, or into those of `out=` if they are plain and overlap nothing. Anything
+else goes to `self`, a Python callable that takes the same arguments, converts, broadcasts, checks, and raises errors that help.
 
-What keeps what alive: whoever calls holds the function, the function holds `self` and its module's name, and that holds the
-code and everything bound here (`cpython.builtin`). Nothing else is pointed to: the Python path is looked up in the type of
-`self` when it is needed.
+`fc_bind` is called once per process with the objects the entry compares with and makes results of. What keeps what alive:
+whoever calls holds the function; the function holds `self` and its module's name, and that name holds the code and everything
+bound here (`cpython.builtin`). Of its arguments the entry reads the inside of exact arrays and tuples, nothing else.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from fallingcat.compile import cpython
+from fallingcat.compile.builder import Function
 from fallingcat.compile.lanes import hexadecimal
 from fallingcat.task import Input, Output
 
-BOUND = ("array_type", "float64", "method", "kernel", "tuple_type")
-"""What `fc_bind` stores: addresses of numpy.ndarray, its float64 descriptor, the names of the Python paths, the result's type."""
+BOUND = ("array_type", "float64", "tuple_type", "results_type", "out")
+"""What `fc_bind` stores before the names of the inputs: types and names as objects, to be compared by identity."""
 
 STACK_LIMIT = 4096
 """Doubles of workspace that may live on the stack."""
 
+DENSE = cpython.C_CONTIGUOUS | cpython.ALIGNED
+ITEMS = tuple.__basicsize__
+"""Where the items of a tuple begin."""
+
 
 def call_text(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int, tolerance: float, several: bool) -> str:
     """The module text with `fc_call` and `fc_bind`; `several` results come in a named tuple."""
-    lines: list[str] = []
-    _count_arguments(lines, len(inputs))
-    for j, spec in enumerate(inputs):
-        after = f"array{j + 1}" if j + 1 < len(inputs) else "go"
-        _check_array(lines, j, spec, after, tolerance)
-    _compute(lines, inputs, outputs, workspace, several)
-    lines += [
-        "slow:",
-        "  %answer = call ptr @fc_python(ptr %self, ptr %args, i64 %nargs, ptr %kwnames, ptr %path)",
-        "  ret ptr %answer",
-    ]
-    body = "\n".join(lines)
-    checked = f"define internal ptr @fc_checked(ptr %self, ptr %args, i64 %nargs, ptr %kwnames, ptr %path) #1 {{\n{body}\n}}"
-    entries = [_entry("fc_call", "@fc_method"), _entry("fc_direct", "@fc_kernel")]
-    return "\n".join([_GLOBALS + _bind(), _PYTHON, checked, *entries])
+    entry = _Entry(Function("fc_call", "ptr", PARAMETERS), inputs, outputs, workspace, tolerance, several)
+    entry.write()
+    return "\n".join([_globals(len(inputs)), _bind(len(inputs)), _by_name(len(inputs)), entry.f.text])
 
 
-def _entry(name: str, path: str) -> str:
-    return f"""define ptr @{name}(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) #1 {{
-  %answer = tail call ptr @fc_checked(ptr %self, ptr %args, i64 %nargs, ptr %kwnames, ptr {path})
-  ret ptr %answer
-}}"""
+PARAMETERS = ("ptr %self", "ptr %args", "i64 %nargs", "ptr %kwnames")
 
 
-_GLOBALS = (
-    "\n".join(f"@fc_{name} = internal global ptr null, align 8" for name in BOUND)
-    + """
+def _names(inputs: int) -> list[str]:
+    return [*BOUND, *(f"name{j}" for j in range(inputs))]
+
+
+def _globals(inputs: int) -> str:
+    return "\n".join(f"@fc_{name} = internal global ptr null, align 8" for name in _names(inputs)) + """
 declare void @fc_Py_IncRef(ptr)
 declare void @fc_Py_DecRef(ptr)
 declare ptr @fc_PyFloat_FromDouble(double)
 declare ptr @fc_PyObject_Vectorcall(ptr, ptr, i64, ptr)
-declare ptr @fc_PyObject_GetAttr(ptr, ptr)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare ptr @fc_PyType_GenericAlloc(ptr, i64)
 declare ptr @fc_PyMem_RawMalloc(i64)
 declare void @fc_PyMem_RawFree(ptr)
 declare ptr @fc_PyErr_NoMemory()
 declare ptr @fc_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
-"""
-)
-
-_PYTHON = f"""
-; type(self).path(self, *args, **keywords)
-define internal ptr @fc_python(ptr %self, ptr %args, i64 %nargs, ptr %kwnames, ptr %path) #0 {{
-entry:
-  %type_at = getelementptr i8, ptr %self, i64 {cpython.TYPE}
-  %type = load ptr, ptr %type_at, align 8
-  %name = load ptr, ptr %path, align 8
-  %callable = call ptr @fc_PyObject_GetAttr(ptr %type, ptr %name)
-  %missing = icmp eq ptr %callable, null
-  br i1 %missing, label %fail, label %named
-fail:
-  ret ptr null
-named:
-  %plain = icmp eq ptr %kwnames, null
-  br i1 %plain, label %ready, label %count
-count:
-  %size_at = getelementptr i8, ptr %kwnames, i64 {cpython.SIZE}
-  %keywords = load i64, ptr %size_at, align 8
-  br label %ready
-ready:
-  %extra = phi i64 [0, %named], [%keywords, %count]
-  %values = add i64 %nargs, %extra
-  %room = add i64 %values, 1
-  %all = alloca ptr, i64 %room, align 8
-  store ptr %self, ptr %all, align 8
-  %rest = getelementptr ptr, ptr %all, i64 1
-  %bytes = mul i64 %values, 8
-  call void @llvm.memcpy.p0.p0.i64(ptr %rest, ptr %args, i64 %bytes, i1 false)
-  %positional = add i64 %nargs, 1
-  %answer = call ptr @fc_PyObject_Vectorcall(ptr %callable, ptr %all, i64 %positional, ptr %kwnames)
-  call void @fc_Py_DecRef(ptr %callable)
-  ret ptr %answer
-}}
-"""
+"""  # fmt: skip
 
 
-def _bind() -> str:
-    parameters = ", ".join(f"ptr %{name}" for name in BOUND)
-    stores = "\n".join(f"  store ptr %{name}, ptr @fc_{name}, align 8" for name in BOUND)
-    return f"define void @fc_bind({parameters}) {{\n{stores}\n  ret void\n}}"
+def _bind(inputs: int) -> str:
+    f = Function("fc_bind", "void", [f"ptr %{name}" for name in _names(inputs)])
+    for name in _names(inputs):
+        f.store("ptr", f"%{name}", f"@fc_{name}")
+    f.give()
+    return f.text
 
 
-def _count_arguments(lines: list[str], count: int) -> None:
-    lines += [
-        "entry:",
-        f"  %enough = icmp eq i64 %nargs, {count}",
-        "  %plain = icmp eq ptr %kwnames, null",
-        "  %simple = and i1 %enough, %plain",
-        "  %array_type = load ptr, ptr @fc_array_type, align 8",
-        "  %float64 = load ptr, ptr @fc_float64, align 8",
-        f"  br i1 %simple, label %{'array0' if count else 'go'}, label %slow",
-    ]
+def _by_name(count: int) -> str:
+    """i1 fc_by_name(args, nargs, kwnames, values): the inputs in their order, then `out` or null; false if one is missing."""
+    f = Function("fc_by_name", "i1", ("ptr %args", "i64 %nargs", "ptr %kwnames", "ptr %values"), internal=True)
+    refuse = f.label("refuse")
+    f.require(f.value(f"icmp ule i64 %nargs, {count}"), refuse)
+    for j in range(count + 1):
+        f.store("ptr", "null", "%values", 8 * j)
+    bytes_ = f.value("mul i64 %nargs, 8")
+    f.call("void", "llvm.memcpy.p0.p0.i64", "ptr %values", "ptr %args", f"i64 {bytes_}", "i1 false")
+    named = f.load("i64", "%kwnames", cpython.SIZE)
+    rest = f.at("%args", bytes_)
+
+    loop, done, start = f.label("loop"), f.label("done"), f.block
+    f.go(loop)
+    f.begin(loop)
+    k = f.value(f"phi i64 [0, %{start}], [%next, %more]")
+    each = f.label("each")
+    f.branch(f.value(f"icmp ult i64 {k}, {named}"), each, done)
+    f.begin(each)
+    skip = f.value(f"mul i64 {k}, 8")
+    name = f.load("ptr", f.at("%kwnames", ITEMS), skip)
+    value = f.load("ptr", rest, skip)
+    for j, known in enumerate([*(f"name{j}" for j in range(count)), "out"]):
+        match, other = f.label("match"), f.label("other")
+        f.branch(f.same(name, f.load("ptr", f"@fc_{known}")), match, other)
+        f.begin(match)
+        f.require(f.same(f.load("ptr", "%values", 8 * j), "null"), refuse)
+        f.store("ptr", value, "%values", 8 * j)
+        f.go("more")
+        f.begin(other)
+    f.go(refuse)
+    f.begin("more")
+    f.do(f"%next = add i64 {k}, 1")
+    f.go(loop)
+
+    f.begin(done)
+    for j in range(count):
+        f.require(f.value(f"icmp ne ptr {f.load('ptr', '%values', 8 * j)}, null"), refuse)
+    f.give("true")
+    f.begin(refuse)
+    f.give("false")
+    return "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n" + f.text
 
 
-def _field(lines: list[str], j: int, name: str, offset: int, type_: str = "ptr") -> str:
-    lines.append(f"  %{name}_at{j} = getelementptr i8, ptr %a{j}, i64 {offset}")
-    lines.append(f"  %{name}{j} = load {type_}, ptr %{name}_at{j}, align 8")
-    return f"%{name}{j}"
+@dataclass
+class _Entry:
+    """`fc_call`, part by part."""
+
+    f: Function
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    workspace: int
+    tolerance: float
+    several: bool
+
+    def write(self) -> None:
+        f = self.f
+        self.python = f.label("python")
+        self.no_memory = f.label("no_memory")
+        values, out = self._arguments()
+        self.array_type, self.float64 = f.load("ptr", "@fc_array_type"), f.load("ptr", "@fc_float64")
+        data = [self._vector(f.load("ptr", values, 8 * j), spec) for j, spec in enumerate(self.inputs)]
+        new, given = f.label("new"), f.label("given")
+        f.branch(f.same(out, "null"), new, given)
+        f.begin(new)
+        self._into_new(data)
+        f.begin(given)
+        self._into_given(data, out)
+        f.begin(self.python)
+        path = f.call("ptr", "fc_PyObject_Vectorcall", "ptr %self", "ptr %args", "i64 %nargs", "ptr %kwnames")
+        f.give(path)
+        f.begin(self.no_memory)
+        f.give(f.call("ptr", "fc_PyErr_NoMemory"))
+
+    def _arguments(self) -> tuple[str, str]:
+        """Where the arguments stand, and what was given as `out` or null."""
+        f, count = self.f, len(self.inputs)
+        slots = f.room("ptr", count + 1)
+        plain, named, ready = f.label("plain"), f.label("named"), f.label("ready")
+        f.branch(f.same("%kwnames", "null"), plain, named)
+        f.begin(named)
+        f.require(f.call("i1", "fc_by_name", "ptr %args", "i64 %nargs", "ptr %kwnames", f"ptr {slots}"), self.python)
+        out, named = f.load("ptr", slots, 8 * count), f.block
+        f.go(ready)
+        f.begin(plain)
+        f.branch(f.same("%nargs", str(count), "i64"), ready, self.python)
+        f.begin(ready)
+        values = f.value(f"phi ptr [%args, %{plain}], [{slots}, %{named}]")
+        return values, f.value(f"phi ptr [null, %{plain}], [{out}, %{named}]")
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Arguments
+
+    def _array(self, a: str, axes: int, flags: int) -> str:
+        """Go on if this is an exact array of doubles with so many axes and these flags; its dimensions."""
+        f = self.f
+        f.require(f.same(f.load("ptr", a, cpython.TYPE), self.array_type), self.python)
+        right_type = f.same(f.load("ptr", a, cpython.DESCR), self.float64)
+        right_axes = f.same(f.load("i32", a, cpython.NDIM), str(axes), "i32")
+        right_flags = f.same(f.value(f"and i32 {f.load('i32', a, cpython.FLAGS)}, {flags}"), str(flags), "i32")
+        f.require(f.both(f.both(right_type, right_axes), right_flags), self.python)
+        return f.load("ptr", a, cpython.DIMENSIONS)
+
+    def _vector(self, a: str, spec: Input) -> str:
+        """Go on if this is a vector as the kernel reads it; its data."""
+        f = self.f
+        dimensions = self._array(a, 1, DENSE)
+        f.require(f.same(f.load("i64", dimensions), str(spec.size), "i64"), self.python)
+        data = f.load("ptr", a, cpython.DATA)
+        for at in spec.quaternions:
+            f.require(quaternion_fits(f, f.at(data, 8 * at), self.tolerance), self.python)
+        return data
+
+    def _output(self, a: str, output: Output) -> str:
+        """Go on if results can be written there; its data."""
+        f = self.f
+        dimensions = self._array(a, len(output.shape), DENSE | cpython.WRITEABLE)
+        for k, n in enumerate(output.shape):
+            f.require(f.same(f.load("i64", dimensions, 8 * k), str(n), "i64"), self.python)
+        return f.load("ptr", a, cpython.DATA)
+
+    def _apart(self, a: str, size_a: int, b: str, size_b: int) -> None:
+        """Go on if two pieces of memory share nothing."""
+        f = self.f
+        if size_a and size_b:
+            before = f.value(f"icmp ule ptr {f.at(a, 8 * size_a)}, {b}")
+            after = f.value(f"icmp ule ptr {f.at(b, 8 * size_b)}, {a}")
+            f.require(f.value(f"or i1 {before}, {after}"), self.python)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Results
+
+    def _into_new(self, data: Sequence[str]) -> None:
+        made: list[str] = []
+        places = [self._allocate(output, made) for output in self.outputs]
+        self._compute([*data, *places], made)
+        objects, arrays = [], iter(made)
+        for output, place in zip(self.outputs, places, strict=True):
+            number = f"double {self.f.load('double', place)}" if not output.shape else ""
+            objects.append(self.f.call("ptr", "fc_PyFloat_FromDouble", number) if number else next(arrays))
+        self.f.give(self._tuple(objects) if self.several else objects[0])
+
+    def _allocate(self, output: Output, made: list[str]) -> str:
+        """A new array, added to those that are made; its data. A single number has room on the stack."""
+        f = self.f
+        if not output.shape:
+            return f.room("double")
+        dimensions = f.room("i64", len(output.shape))
+        for k, n in enumerate(output.shape):
+            f.store("i64", str(n), dimensions, 8 * k)
+        f.call("void", "fc_Py_IncRef", f"ptr {self.float64}")
+        array = f.call(
+            "ptr", "fc_NewFromDescr", f"ptr {self.array_type}", f"ptr {self.float64}", f"i32 {len(output.shape)}",
+            f"ptr {dimensions}", "ptr null", "ptr null", "i32 0", "ptr null",
+        )  # fmt: skip
+        self._or_give_back(array, made)
+        made.append(array)
+        return f.load("ptr", array, cpython.DATA)
+
+    def _into_given(self, data: Sequence[str], out: str) -> None:
+        f = self.f
+        objects = self._items(out) if self.several else [out]
+        places: list[str] = []
+        sizes = [i.size for i in self.inputs] + [o.size for o in self.outputs]
+        for a, output in zip(objects, self.outputs, strict=True):
+            place = self._output(a, output)
+            for other, size in zip((*data, *places), sizes, strict=False):
+                self._apart(place, output.size, other, size)
+            places.append(place)
+        self._compute([*data, *places], [])
+        for a in objects:
+            f.call("void", "fc_Py_IncRef", f"ptr {a}")
+        f.give(self._tuple(objects) if self.several else out)
+
+    def _items(self, out: str) -> list[str]:
+        """Go on if this is a tuple, or results as the kernel gives them, with as many items as there are outputs; the items."""
+        f = self.f
+        type_ = f.load("ptr", out, cpython.TYPE)
+        plain, own = f.same(type_, f.load("ptr", "@fc_tuple_type")), f.same(type_, f.load("ptr", "@fc_results_type"))
+        f.require(f.value(f"or i1 {plain}, {own}"), self.python)
+        f.require(f.same(f.load("i64", out, cpython.SIZE), str(len(self.outputs)), "i64"), self.python)
+        return [f.load("ptr", out, ITEMS + 8 * j) for j in range(len(self.outputs))]
+
+    def _compute(self, pointers: Sequence[str], made: Sequence[str]) -> None:
+        """Call the kernel; the workspace is on the stack if it is small."""
+        f = self.f
+        if self.workspace <= STACK_LIMIT:
+            workspace = f.room("double", self.workspace, align=64)
+        else:
+            workspace = f.call("ptr", "fc_PyMem_RawMalloc", f"i64 {8 * self.workspace}")
+            enough, fail = f.label("enough"), f.label("fail")
+            f.branch(f.same(workspace, "null"), fail, enough)
+            f.begin(fail)
+            self._drop(made)
+            f.go(self.no_memory)
+            f.begin(enough)
+        f.call("void", "fc_single", *(f"ptr {p}" for p in (*pointers, workspace)))
+        if self.workspace > STACK_LIMIT:
+            f.call("void", "fc_PyMem_RawFree", f"ptr {workspace}")
+
+    def _tuple(self, objects: Sequence[str]) -> str:
+        """A named tuple is a tuple: allocated by its type and filled. Takes over the references to the objects."""
+        f = self.f
+        result = f.call("ptr", "fc_PyType_GenericAlloc", f"ptr {f.load('ptr', '@fc_results_type')}", f"i64 {len(objects)}")
+        self._or_give_back(result, objects)
+        if tuple.__basicsize__ > cpython.TUPLE_HASH:  # Python 3.14 keeps the hash there, or that it is not known yet
+            f.store("i64", "-1", result, cpython.TUPLE_HASH)
+        for j, x in enumerate(objects):
+            f.store("ptr", x, result, ITEMS + 8 * j)
+        return result
+
+    def _or_give_back(self, new: str, made: Sequence[str]) -> None:
+        """Go on if there is a new object; else drop those that were made, and give the error that is set."""
+        f = self.f
+        fine, fail = f.label("fine"), f.label("fail")
+        f.branch(f.same(new, "null"), fail, fine)
+        f.begin(fail)
+        self._drop(made)
+        f.give("null")
+        f.begin(fine)
+
+    def _drop(self, made: Sequence[str]) -> None:
+        for a in made:
+            self.f.call("void", "fc_Py_DecRef", f"ptr {a}")
 
 
-def _check_array(lines: list[str], j: int, spec: Input, after: str, tolerance: float) -> None:
-    lines += [
-        f"array{j}:",
-        f"  %slot{j} = getelementptr ptr, ptr %args, i64 {j}",
-        f"  %a{j} = load ptr, ptr %slot{j}, align 8",
-    ]
-    _field(lines, j, "type", cpython.TYPE)
-    lines += [
-        f"  %is_array{j} = icmp eq ptr %type{j}, %array_type",
-        f"  br i1 %is_array{j}, label %inside{j}, label %slow",
-        f"inside{j}:",
-    ]
-    for name, offset, type_ in (
-        ("descr", cpython.DESCR, "ptr"), ("ndim", cpython.NDIM, "i32"), ("flags", cpython.FLAGS, "i32"),
-        ("dims", cpython.DIMENSIONS, "ptr"), ("strides", cpython.STRIDES, "ptr"), ("data", cpython.DATA, "ptr"),
-    ):  # fmt: skip
-        _field(lines, j, name, offset, type_)
-    lines += [
-        f"  %is_double{j} = icmp eq ptr %descr{j}, %float64",
-        f"  %is_vector{j} = icmp eq i32 %ndim{j}, 1",
-        f"  %aligned_bit{j} = and i32 %flags{j}, {cpython.ALIGNED}",
-        f"  %is_aligned{j} = icmp ne i32 %aligned_bit{j}, 0",
-        f"  %ok1_{j} = and i1 %is_double{j}, %is_vector{j}",
-        f"  %ok2_{j} = and i1 %ok1_{j}, %is_aligned{j}",
-        f"  br i1 %ok2_{j}, label %shape{j}, label %slow",
-        f"shape{j}:",
-        f"  %size{j} = load i64, ptr %dims{j}, align 8",
-        f"  %stride{j} = load i64, ptr %strides{j}, align 8",
-        f"  %is_size{j} = icmp eq i64 %size{j}, {spec.size}",
-        # the stride of an array with less than two entries can be anything
-        f"  %is_dense{j} = icmp eq i64 %stride{j}, {8 if spec.size > 1 else f'%stride{j}'}",
-        f"  %ok3_{j} = and i1 %is_size{j}, %is_dense{j}",
-    ]
-    if not spec.quaternions:
-        lines.append(f"  br i1 %ok3_{j}, label %{after}, label %slow")
-        return
-    lines += [f"  br i1 %ok3_{j}, label %turn{j}, label %slow", f"turn{j}:"]
-    fits = "true"
-    for m, at in enumerate(spec.quaternions):
-        fits = _check_quaternion(lines, f"{j}_{m}", f"%data{j}", at, fits, tolerance)
-    lines.append(f"  br i1 {fits}, label %{after}, label %slow")
-
-
-def _check_quaternion(lines: list[str], tag: str, data: str, at: int, fits: str, tolerance: float) -> str:
-    """Squared length within the tolerance, or not finite (which passes and spoils the result)."""
+def quaternion_fits(f: Function, place: str, tolerance: float) -> str:
+    """Is the squared length within the tolerance, or some component not finite (which passes and spoils the result)?"""
     squared = spoilt = hexadecimal(0.0)
     for k in range(4):
-        lines += [
-            f"  %q{tag}_{k}p = getelementptr double, ptr {data}, i64 {at + k}",
-            f"  %q{tag}_{k} = load double, ptr %q{tag}_{k}p, align 8",
-            *square_and_spoil(f"%q{tag}_{k}", squared, spoilt),
-        ]
-        squared, spoilt = f"%q{tag}_{k}t", f"%q{tag}_{k}u"
-    lines += [
-        *quaternion_test(f"%q{tag}_", squared, spoilt, tolerance),
-        f"  %q{tag}_fits = and i1 {fits}, %q{tag}_both",
-    ]
-    return f"%q{tag}_fits"
-
-
-def square_and_spoil(x: str, squared: str, spoilt: str) -> list[str]:
-    """Add x^2 to one sum and 0 x to another, which is not a number as soon as one x is not finite."""
-    return [
-        f"  {x}s = fmul double {x}, {x}",
-        f"  {x}t = fadd double {squared}, {x}s",
-        f"  {x}z = fmul double {x}, {hexadecimal(0.0)}",
-        f"  {x}u = fadd double {spoilt}, {x}z",
-    ]
-
-
-def quaternion_test(prefix: str, squared: str, spoilt: str, tolerance: float) -> list[str]:
-    """{prefix}both: the squared length is within the tolerance, or some component is not finite."""
-    low, high = hexadecimal((1.0 - tolerance) ** 2), hexadecimal((1.0 + tolerance) ** 2)
-    return [
-        f"  {prefix}low = fcmp oge double {squared}, {low}",
-        f"  {prefix}high = fcmp ole double {squared}, {high}",
-        f"  {prefix}near = and i1 {prefix}low, {prefix}high",
-        f"  {prefix}broken = fcmp uno double {spoilt}, {hexadecimal(0.0)}",
-        f"  {prefix}both = or i1 {prefix}near, {prefix}broken",
-    ]
-
-
-def _compute(lines: list[str], inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int, several: bool) -> None:
-    """Allocate the results, call the kernel, hand the results over."""
-    lines.append("go:")
-    if workspace <= STACK_LIMIT:
-        lines.append(f"  %ws = alloca [{max(workspace, 1)} x double], align 64")
-    else:
-        lines += [
-            f"  %ws = call ptr @fc_PyMem_RawMalloc(i64 {8 * workspace})",
-            "  %ws_none = icmp eq ptr %ws, null",
-            "  br i1 %ws_none, label %no_memory, label %ws_ready",
-            "no_memory:",
-            "  %no_memory_error = call ptr @fc_PyErr_NoMemory()",
-            "  ret ptr null",
-            "ws_ready:",
-        ]
-    for j, output in enumerate(outputs):
-        _allocate(lines, j, output)
-    pointers = [f"%data{j}" for j in range(len(inputs))] + [f"%result_data{j}" for j in range(len(outputs))]
-    lines.append(f"  call void @fc_single({', '.join(f'ptr {p}' for p in [*pointers, '%ws'])})")
-    if workspace > STACK_LIMIT:
-        lines.append("  call void @fc_PyMem_RawFree(ptr %ws)")
-    for j, output in enumerate(outputs):
-        if not output.shape:
-            lines += [
-                f"  %number{j} = load double, ptr %result_data{j}, align 8",
-                f"  %result{j} = call ptr @fc_PyFloat_FromDouble(double %number{j})",
-            ]
-    if several:
-        _tuple(lines, len(outputs))
-    else:
-        lines.append("  ret ptr %result0")
-
-
-def _allocate(lines: list[str], j: int, output: Output) -> None:
-    if not output.shape:
-        lines.append(f"  %result_data{j} = alloca double, align 8")
-        return
-    lines.append(f"  %dims_of{j} = alloca [{len(output.shape)} x i64], align 8")
-    for k, n in enumerate(output.shape):
-        lines.append(f"  %dim{j}_{k} = getelementptr i64, ptr %dims_of{j}, i64 {k}")
-        lines.append(f"  store i64 {n}, ptr %dim{j}_{k}, align 8")
-    lines += [
-        "  call void @fc_Py_IncRef(ptr %float64)",
-        f"  %result{j} = call ptr @fc_NewFromDescr(ptr %array_type, ptr %float64, i32 {len(output.shape)}, "
-        f"ptr %dims_of{j}, ptr null, ptr null, i32 0, ptr null)",
-        f"  %none{j} = icmp eq ptr %result{j}, null",
-        f"  br i1 %none{j}, label %fail{j}, label %made{j}",
-        f"fail{j}:",
-        "  ret ptr null",  # out of memory: earlier results leak with the process that cannot go on anyway
-        f"made{j}:",
-        f"  %result_at{j} = getelementptr i8, ptr %result{j}, i64 {cpython.DATA}",
-        f"  %result_data{j} = load ptr, ptr %result_at{j}, align 8",
-    ]
-
-
-def _tuple(lines: list[str], count: int) -> None:
-    """A named tuple is a tuple: allocate it by its type and fill its items (ob_item is where its fixed part ends)."""
-    lines += [
-        "  %tuple_type = load ptr, ptr @fc_tuple_type, align 8",
-        f"  %tuple = call ptr @fc_PyType_GenericAlloc(ptr %tuple_type, i64 {count})",
-        "  %no_tuple = icmp eq ptr %tuple, null",
-        "  br i1 %no_tuple, label %tuple_failed, label %fill",
-        "tuple_failed:",
-        "  ret ptr null",
-        "fill:",
-    ]
-    if tuple.__basicsize__ > cpython.TUPLE_HASH:  # Python 3.14 keeps the hash there, or that it is not known yet
-        lines.append(f"  %hash_at = getelementptr i8, ptr %tuple, i64 {cpython.TUPLE_HASH}")
-        lines.append("  store i64 -1, ptr %hash_at, align 8")
-    for j in range(count):
-        lines.append(f"  %item{j} = getelementptr i8, ptr %tuple, i64 {tuple.__basicsize__ + 8 * j}")
-        lines.append(f"  store ptr %result{j}, ptr %item{j}, align 8")
-    lines.append("  ret ptr %tuple")
+        x = f.load("double", place, 8 * k)
+        squared = f.value(f"fadd double {squared}, {f.value(f'fmul double {x}, {x}')}")
+        # 0 x is not a number as soon as x is not finite
+        spoilt = f.value(f"fadd double {spoilt}, {f.value(f'fmul double {x}, {hexadecimal(0.0)}')}")
+    low = f.value(f"fcmp oge double {squared}, {hexadecimal((1.0 - tolerance) ** 2)}")
+    high = f.value(f"fcmp ole double {squared}, {hexadecimal((1.0 + tolerance) ** 2)}")
+    broken = f.value(f"fcmp uno double {spoilt}, {hexadecimal(0.0)}")
+    return f.value(f"or i1 {f.both(low, high)}, {broken}")

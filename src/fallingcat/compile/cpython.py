@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import inspect
 import sys
 import sysconfig
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -102,7 +104,7 @@ def _function(name: str) -> int:
     return int(ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
 
 
-PYTHON_FUNCTIONS = ("Py_IncRef", "Py_DecRef", "PyFloat_FromDouble", "PyObject_Vectorcall", "PyObject_GetAttr",
+PYTHON_FUNCTIONS = ("Py_IncRef", "Py_DecRef", "PyFloat_FromDouble", "PyObject_Vectorcall",
                     "PyType_GenericAlloc", "PyMem_RawMalloc", "PyMem_RawFree", "PyErr_NoMemory",
                     "PyLong_AsLongLong", "PyLong_FromLongLong", "PyEval_SaveThread", "PyEval_RestoreThread")  # fmt: skip
 
@@ -138,20 +140,57 @@ class _Module(str):
     """The `__module__` of a built-in function, which also keeps alive what the function points into.
 
     CPython gives it back as the last thing of a function, so that code and definition live exactly as long as somebody can
-    call them, whatever has become of the robot or the kernel.
+    call them, whatever has become of the robot or the kernel. What it keeps must not lead to the function again: the garbage
+    collector does not see it.
     """
 
-    __slots__ = ("keeps",)
+    __slots__ = ("definition", "function", "keeps")
+    definition: _MethodDef
+    function: Callable[[], Any]
+    """A weak reference to the function, which is empty when the function is going."""
     keeps: tuple[Any, ...]
 
+    def __del__(self) -> None:
+        """Somebody may give the function another `__module__`. It lives on then, so what it points into must, too."""
+        if self.function() is not None:
+            keep_for_ever(self.definition)
+            keep_for_ever(self.keeps)
 
-def builtin(name: str, address: int, owner: Any, doc: str, module: str, keeps: Sequence[Any]) -> Any:
-    """A built-in function at an address, bound to `owner`, that keeps alive what it needs; nothing in `keeps` may lead to
-    the function again, because the garbage collector does not see it."""
-    definition = _MethodDef(name.encode(), address, METH_FASTCALL_KEYWORDS, doc.encode())
+
+def builtin(name: str, python: Any, doc: str, module: str) -> Any:
+    """A built-in function that calls `python`, a callable, until `point` gives it code, and then wherever the code does not fit.
+
+    PyObject_Vectorcall(callable, args, nargs, kwnames) has the form of a METH_FASTCALL function whose `self` is the callable.
+    """
+    definition = _MethodDef(name.encode(), _function("PyObject_Vectorcall"), METH_FASTCALL_KEYWORDS, doc.encode())
     home = _Module(module)
-    home.keeps = (definition, *keeps)
+    home.definition, home.function, home.keeps = definition, _nobody, ()
     untrack(home)
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-    return new(ctypes.addressof(definition), owner, home)
+    function = new(ctypes.addressof(definition), python, home)
+    home.function = weakref.ref(function)
+    return function
+
+
+def _nobody() -> None:
+    return None
+
+
+def point(function: Any, address: int, keeps: Sequence[Any]) -> None:
+    """Let a built-in function run the code at an address from now on, also where somebody has taken it before."""
+    home = function.__module__
+    if isinstance(home, _Module):  # it may have been given another one
+        home.keeps = tuple(keeps)
+        home.definition.function = address
+
+
+def text_signature(function: Any) -> str:
+    """The arguments of a method as `inspect` and `help` read them from the documentation of a built-in function."""
+    parts = []
+    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and "*" not in parts:
+            parts.append("*")
+        fixed = parameter.default is inspect.Parameter.empty
+        parts.append(parameter.name if fixed else f"{parameter.name}={parameter.default!r}")
+    return f"{function.__name__}({', '.join(['$self', *parts])})\n--\n\n{inspect.getdoc(function) or ''}"

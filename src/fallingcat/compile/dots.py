@@ -7,12 +7,15 @@ the one before; all others column by column. Either way each entry is the same c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from fallingcat.compile.lanes import Lanes, transpose
 from fallingcat.compile.products import Site
 from fallingcat.scalar import Dots
 from fallingcat.trace.dots import DotTable
+
+FIELDS = 5
+"""Of a job in the tables; the number of its terms is that of its kind."""
 
 
 def dots_text(name: str, op: DotTable, site: Site) -> str:
@@ -25,6 +28,8 @@ class _Writer:
         self.name, self.op, self.site = name, op, site
         self.lines: list[str] = []
         self.count = 0
+        self.terms = op.inner
+        """Of the jobs that are written just now."""
         self.rows = site.slot.width if op.output is not None and site.slot.width > 1 else 0
         """States whose rows are written, in a batch that writes an output; else 0."""
         self.vector = site.slot if site.slot.width > 1 else site.vector
@@ -58,37 +63,37 @@ class _Writer:
     def text(self) -> str:
         op = self.op
         slabs = -(-op.size // op.slab) if op.size else 0
-        is_long = self.is_long
-        kinds = {"long": [job for job in op.jobs if is_long(job)], "short": [job for job in op.jobs if not is_long(job)]}
-        tables = [self._table(kind, jobs, slabs) for kind, jobs in kinds.items()]
+        kinds: dict[tuple[bool, int], list[Dots]] = {}
+        for job in op.jobs:
+            kinds.setdefault((self.is_long(job), op.terms(job)), []).append(job)
+        names = {key: f"{'long' if key[0] else 'short'}{key[1]}" for key in sorted(kinds, reverse=True)}
+        tables = [self._table(names[key], kinds[key], slabs) for key in names]
         self._enter()
         self.do("br label %slab")
         self.label("slab")
         self.do("%s = phi i64 [0, %entry], [%s_next, %slab_end]")
         if op.has_gaps:
             self._zero()
-        for kind, jobs in kinds.items():
-            if jobs:
-                self._loop_over(kind, self._long_job if kind == "long" else self._short_job)
+        for (is_long, self.terms), kind in names.items():
+            self._loop_over(kind, self._long_job if is_long else self._short_job)
         self.do("br label %slab_end")
         self.label("slab_end")
         self.do("%s_next = add i64 %s, 1")
         self.do(f"%s_more = icmp slt i64 %s_next, {slabs}")
         self.do("br i1 %s_more, label %slab, label %done")
         body = "\n".join(self.lines)
-        function = f"define internal void @{self.name}({self.site.parameters}) #0 {{\n{body}\ndone:\n  ret void\n}}"
+        function = f"define internal void @{self.name}({self.site.parameters}) #2 {{\n{body}\ndone:\n  ret void\n}}"
         return "\n".join([*tables, function])
 
-    def _table(self, kind: str, jobs: Iterable[Dots], slabs: int) -> str:
+    def _table(self, kind: str, jobs: list[Dots], slabs: int) -> str:
         """The jobs of a kind, and where those of each slab start."""
-        jobs = list(jobs)
         starts, k = [0], 0
         for s in range(slabs):
             while k < len(jobs) and jobs[k].place // self.op.slab == s:
                 k += 1
             starts.append(k)
-        numbers = ", ".join(f"i32 {x}" for job in jobs for x in job) or "i32 0"
-        size = max(1, 5 * len(jobs))
+        numbers = ", ".join(f"i32 {x}" for job in jobs for x in job[:FIELDS])
+        size = FIELDS * len(jobs)
         return (
             f"@{self.name}_{kind} = internal constant [{size} x i32] [{numbers}]\n"
             f"@{self.name}_{kind}_starts = internal constant [{len(starts)} x i32] [{', '.join(f'i32 {x}' for x in starts)}]"
@@ -144,11 +149,16 @@ class _Writer:
         self.do(f"br i1 {any_job}, label %{kind}, label %{kind}_done")
         self.label(kind)
         self.do(f"%{kind}_k = phi i64 [{bounds[0]}, %{kind}_enter], [%{kind}_next, %{kind}_end]")
-        first = self.emit(f"mul i64 %{kind}_k, 5")
+        first = self.emit(f"mul i64 %{kind}_k, {FIELDS}")
         row = self.at("i32", f"@{self.name}_{kind}", first)
-        for m, part in enumerate(Dots._fields):
+        for m, part in enumerate(Dots._fields[:FIELDS]):
             narrow = self.emit(f"load i32, ptr {self.at('i32', row, m)}, align 4")
             self.do(f"%{kind}_{part} = sext i32 {narrow} to i64")
+        if self.op.side:
+            line = self.emit(f"sdiv i64 %{kind}_place, {self.op.side}")
+            column = self.emit(f"srem i64 %{kind}_place, {self.op.side}")
+            down = self.emit(f"mul i64 {column}, {self.op.side}")
+            self.do(f"%{kind}_mirror = add i64 {down}, {line}")
         job(kind)
         self.label(f"{kind}_end")
         self.do(f"%{kind}_next = add i64 %{kind}_k, 1")
@@ -161,7 +171,7 @@ class _Writer:
         slot = self.site.slot
         base = self.at(slot.type, "%left", f"%{kind}_left")
         values = []
-        for m in range(self.op.inner):
+        for m in range(self.terms):
             x = self.emit(f"load {slot.type}, ptr {self.at(slot.type, base, m)}, align {slot.align}")
             if broadcast is not None:
                 T, W = broadcast.type, broadcast.width
@@ -185,43 +195,67 @@ class _Writer:
         left = self._left(kind, None if self.rows else self.vector)
         base = self.at(self.site.slot.type, "%right", f"%{kind}_right")
         self.do(f"%{kind}_last = sub i64 %{kind}_columns, {W}")
-        self.do("br label %chunk")
-        self.label("chunk")
-        self.do(f"%c = phi i64 [0, %{kind}], [%c_next, %chunk]")
-        column = self.at(self.site.slot.type, base, "%c")
-        place = self.emit(f"add i64 %{kind}_place, %c")
+        self.do(f"br label %{kind}_chunk")
+        self.label(f"{kind}_chunk")
+        c = f"%{kind}_c"
+        self.do(f"{c} = phi i64 [0, %{kind}], [{c}_next, %{kind}_chunk]")
+        column = self.at(self.site.slot.type, base, c)
+        place = self.emit(f"add i64 %{kind}_place, {c}")
         if self.rows:
             sums = [self._sum(self.site.slot, left, column, k) for k in range(W)]
             for lane, x in enumerate(transpose(self, sums, self.site.slot)):
                 self.do(f"store {self.vector.type} {x}, ptr {self.at('double', f'%to{lane}', place)}, align 8")
+                self._mirror_vector(kind, x, f"%to{lane}")
         else:
             x = self._sum(self.vector, left, column, 0)
             self.do(f"store {self.vector.type} {x}, ptr {self.at('double', '%to', place)}, align 8")
-        self.do(f"%c_step = add i64 %c, {W}")
-        self.do(f"%c_done = icmp sge i64 %c, %{kind}_last")
-        self.do(f"%c_next = call i64 @llvm.smin.i64(i64 %c_step, i64 %{kind}_last)")
-        self.do(f"br i1 %c_done, label %{kind}_end, label %chunk")
+            self._mirror_vector(kind, x, "%to")
+        self.do(f"{c}_step = add i64 {c}, {W}")
+        self.do(f"{c}_done = icmp sge i64 {c}, %{kind}_last")
+        self.do(f"{c}_next = call i64 @llvm.smin.i64(i64 {c}_step, i64 %{kind}_last)")
+        self.do(f"br i1 {c}_done, label %{kind}_end, label %{kind}_chunk")
+
+    def _mirror_vector(self, kind: str, x: str, to: str) -> None:
+        """The columns that start at the current one, down a column of the matrix."""
+        if not self.op.side:
+            return
+        ahead = self.emit(f"mul i64 %{kind}_c, {self.op.side}")
+        first = self.at("double", to, self.emit(f"add i64 %{kind}_mirror, {ahead}"))
+        for k in range(self.vector.width):
+            part = self.emit(f"extractelement {self.vector.type} {x}, i32 {k}")
+            self.do(f"store double {part}, ptr {self.at('double', first, k * self.op.side)}, align 8")
 
     def _short_job(self, kind: str) -> None:
         """Column by column."""
         slot = self.site.slot
         left = self._left(kind, None)
         base = self.at(slot.type, "%right", f"%{kind}_right")
-        self.do("br label %one")
-        self.label("one")
-        self.do(f"%d = phi i64 [0, %{kind}], [%d_next, %one]")
-        self.do(f"%d_place = phi i64 [%{kind}_place, %{kind}], [%d_place_next, %one]")
-        x = self._sum(slot, left, self.at(slot.type, base, "%d"), 0)
+        self.do(f"br label %{kind}_one")
+        self.label(f"{kind}_one")
+        d = f"%{kind}_d"
+        self.do(f"{d} = phi i64 [0, %{kind}], [{d}_next, %{kind}_one]")
+        self.do(f"{d}_place = phi i64 [%{kind}_place, %{kind}], [{d}_place_next, %{kind}_one]")
+        x = self._sum(slot, left, self.at(slot.type, base, d), 0)
+        places = [f"{d}_place"]
+        if self.op.side:
+            ahead = self.emit(f"mul i64 {d}, {self.op.side}")
+            places.append(self.emit(f"add i64 %{kind}_mirror, {ahead}"))
+        for place in places:
+            self._put_all(x, place)
+        self.do(f"{d}_next = add i64 {d}, 1")
+        self.do(f"{d}_place_next = add i64 {d}_place, %{kind}_step")
+        self.do(f"{d}_more = icmp slt i64 {d}_next, %{kind}_columns")
+        self.do(f"br i1 {d}_more, label %{kind}_one, label %{kind}_end")
+
+    def _put_all(self, x: str, place: str) -> None:
+        """A number, or those of all states, at a place."""
+        slot = self.site.slot
         if self.rows:
             for lane in range(self.rows):
                 part = self.emit(f"extractelement {slot.type} {x}, i32 {lane}")
-                self._put("double", part, self.at("double", f"%to{lane}", "%d_place"), 8)
+                self._put("double", part, self.at("double", f"%to{lane}", place), 8)
         else:
-            self._put(slot.type, x, self.at(slot.type, "%to", "%d_place"), slot.align if self.op.output is None else 8)
-        self.do("%d_next = add i64 %d, 1")
-        self.do(f"%d_place_next = add i64 %d_place, %{kind}_step")
-        self.do(f"%d_more = icmp slt i64 %d_next, %{kind}_columns")
-        self.do(f"br i1 %d_more, label %one, label %{kind}_end")
+            self._put(slot.type, x, self.at(slot.type, "%to", place), slot.align if self.op.output is None else 8)
 
     def _put(self, T: str, x: str, where: str, align: int) -> None:
         if self.op.add:

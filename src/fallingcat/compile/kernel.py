@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fallingcat import announce, eager
 from fallingcat.arguments import QUATERNION_TOLERANCE, Batch, answer, check_out, check_quaternions, prepare
 from fallingcat.compile import cache, cpython, native
 from fallingcat.compile.batch import batch_text, layout
@@ -44,14 +46,12 @@ if hasattr(os, "register_at_fork"):
 class Kernel:
     """Machine code for a task. Safe to call from many threads at once."""
 
-    def __init__(self, task: Task, owner: Any = None, program: Program | None = None) -> None:
-        """`owner` is what the fast call is bound to: a robot, whose method of that name takes all but plain single states.
-        `program`: if the task has been traced already."""
+    def __init__(self, task: Task, program: Program | None = None) -> None:
+        """`program`: if the task has been traced already."""
         self.task = task
-        self._owner = owner
         self._program: Program | None = program
         self._entry: Any = None
-        self._direct: Any = None
+        self._native: tuple[int, tuple[Any, ...]] | None = None
         self._batch: NativeBatch | None = None
 
     def __reduce__(self) -> Any:
@@ -66,43 +66,48 @@ class Kernel:
                     self._program = trace(self.task)
         return self._program
 
+    def eager(self, *values: Any, out: Any = None) -> Any:
+        """The same results, state by state on Python floats, without compiling: slow, but at once, however large the robot.
+
+        >>> fc.load("cat").kernel("mass_matrix").eager(q)
+        """
+        return eager.run(self.task, values, out)
+
     # -----------------------------------------------------------------------------------------------------------------
     # One state
 
     @property
     def entry(self) -> Any:
-        """A built-in function for one state that leaves everything else to the Python path."""
+        """A built-in function: machine code for one state, and this kernel for everything else."""
         if self._entry is None:
             if not cpython.fast_calls_possible():
-                return self if self._owner is None else getattr(type(self._owner), self.task.name).__get__(self._owner)
+                return self
             with _making:
                 if self._entry is None:
-                    self._entry = self._make_entry()
+                    self._native = self._make_native()
+                    entry = cpython.builtin(self.task.name, self, type(self).__call__.__doc__ or "", __name__)
+                    self.serve(entry)
+                    self._entry = entry
         return self._entry
-
-    @property
-    def direct(self) -> Any:
-        """The fastest way in that takes positional arguments and `out=`: the kernel itself until it has code for one state."""
-        return self if self._direct is None else self._direct
 
     @property
     def entry_made(self) -> bool:
         """Has the code for one state been made?"""
         return self._entry is not None
 
-    def _make_entry(self) -> Any:
+    def serve(self, function: Any) -> None:
+        """Let a built-in function run the code for one state, if there is any."""
+        if self._native is not None:
+            address, keeps = self._native
+            cpython.point(function, address, keeps)
+
+    def _make_native(self) -> tuple[int, tuple[Any, ...]]:
+        """The address of the code for one state, and what it needs to stay alive."""
         code, _ = self._code("single", self._single_module, cpython.symbols())
-        kind, name = self.task.results or tuple, self.task.name
-        bind = ctypes.PYFUNCTYPE(None, *[ctypes.py_object] * 5)(code.address("fc_bind"))
-        bound = (np.ndarray, np.dtype(np.float64), name, "__call__", kind)
-        bind(*bound)
-        keeps = (code, bound)
-        own = type(self)
-        self._direct = cpython.builtin(name, code.address("fc_direct"), self, own.__call__.__doc__ or "", own.__module__, keeps)
-        if self._owner is None:
-            return self._direct
-        method = getattr(type(self._owner), name)
-        return cpython.builtin(name, code.address("fc_call"), self._owner, method.__doc__ or "", method.__module__, keeps)
+        names = [sys.intern(i.name) for i in self.task.inputs]
+        bound = (np.ndarray, np.dtype(np.float64), tuple, self.task.results or tuple, sys.intern("out"), *names)
+        ctypes.PYFUNCTYPE(None, *[ctypes.py_object] * len(bound))(code.address("fc_bind"))(*bound)
+        return code.address("fc_call"), (code, bound)
 
     def _single_module(self) -> tuple[dict[str, Any], str]:
         program = self.program
@@ -194,16 +199,33 @@ class Kernel:
     ) -> tuple[native.Code, dict[str, Any]]:
         """Machine code from the cache, or compiled now and kept."""
         # A user's own function has no key: it is traced first, and its program is the key.
-        task = self.task
-        name = cache.key(f"{kind}\0{task.key or self.program}\0{task.inputs}\0{task.outputs}\0{task.results is None}")
+        task, name = self.task, self._cache_name(kind)
         found = cache.load(name)
         if found is not None:
             facts, code = found
         else:
             facts, text = module()
+            text = native.hurried(text, for_batches=kind == "batch")
+            announce.compiling(task.name, int(facts["operations"]), native.seconds_to_compile(text))
             code = native.compile_object(text)
             cache.save(name, facts, code)
         return native.Code(code, symbols), facts
+
+    def _cache_name(self, kind: str) -> str:
+        task = self.task
+        return cache.key(f"{kind}\0{task.key or self.program}\0{task.inputs}\0{task.outputs}\0{task.results is None}")
+
+    def prepare(self, single: bool = True, batch: bool = False) -> None:
+        """Have the code for one state, for batches, or for both, before the first call."""
+        if single:
+            _ = self.entry
+        if batch:
+            self._native_batch()
+
+    def at_hand(self, single: bool = True, batch: bool = False) -> bool:
+        """Is that code made already, or in the cache?"""
+        kinds = [("single", self._entry)] * single + [("batch", self._batch)] * batch
+        return all(made is not None or cache.load(self._cache_name(kind)) is not None for kind, made in kinds)
 
     @property
     def operations(self) -> int:

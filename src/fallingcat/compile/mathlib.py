@@ -1,8 +1,8 @@
-"""sin and cos together, for any number of lanes, as LLVM text.
+"""The functions that processors lack, for any number of lanes, as LLVM text. No C library has a say in their bits.
 
-Cody-Waite reduction to [-pi/4, pi/4] with pi/2 in three parts (exact in its first step thanks to the fused
-multiply-add; the third part counts for the doubles closest to multiples of pi/2), then the minimax polynomials
-of Cephes (S. Moshier); 2 ulp for |x| < 1e5. Beyond that, and for infinities, each lane asks the C library.
+sin and cos come together: Cody-Waite reduction to [-pi/4, pi/4] with pi/2 in three parts (exact in its first step thanks to
+the fused multiply-add; the third part counts for the doubles closest to multiples of pi/2), then the minimax polynomials
+of Cephes (S. Moshier); 2 ulp. Lanes beyond 1e5 are reduced one by one with all digits of pi that they need.
 Every lane rounds the same way whatever the number of lanes.
 """
 
@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import math
 
-from fallingcat.compile.lanes import Lanes
+from fallingcat.compile.arctangent import atan2
+from fallingcat.compile.far_angles import reduction
+from fallingcat.compile.lanes import Lanes, declarations, hexadecimal
+from fallingcat.trace.program import Program
 
 LARGE = 1e5
 HALF_PI = (1.57079632679489655800e00, 6.12323399573676603587e-17, -1.49738490485916983294e-33)
@@ -26,22 +29,45 @@ ROUND_TO_INTEGER = 6755399441055744.0
 """1.5 * 2^52: adding it leaves an integer in the low bits."""
 
 
+def functions(program: Program, lanes: Lanes, vector: Lanes) -> str:
+    """Definitions and declarations of what a program calls: pieces with `lanes`, the angles of a state with `vector`."""
+    used = {op for op, _ in program.instructions}
+    widths = [lanes] if lanes == vector else [lanes, vector]
+    texts = [declarations(w) for w in dict.fromkeys((Lanes(1), *widths))]
+    if "sin" in used or "cos" in used:
+        texts += [reduction(), *map(sincos, widths)]
+    if "atan2" in used:
+        texts.append(atan2(lanes))
+    return "\n".join(texts)
+
+
 def sincos(lanes: Lanes) -> str:
     """define {T, T} @fc_sincos<width>(T x)."""
     T, TI, W = lanes.type, lanes.int_type, lanes.width
     c, n = lanes.constant, lanes.integer
     fma = f"call {T} @llvm.fma.{lanes.suffix}"
+    far, r, quadrant = _far(lanes)
     lines = [
-        f"define internal {{{T}, {T}}} @fc_sincos{W}({T} %x) #0 {{",
+        f"define internal {{{T}, {T}}} @fc_sincos{W}({T} %x) #2 {{",
         "entry:",
         f"  %kx = fmul {T} %x, {c(2.0 / math.pi)}",
         f"  %k = call {T} @llvm.nearbyint.{lanes.suffix}({T} %kx)",
         f"  %nk = fneg {T} %k",
         f"  %r1 = {fma}({T} %nk, {T} {c(HALF_PI[0])}, {T} %x)",
         f"  %r2 = {fma}({T} %nk, {T} {c(HALF_PI[1])}, {T} %r1)",
-        f"  %r = {fma}({T} %nk, {T} {c(HALF_PI[2])}, {T} %r2)",
+        f"  %r.near = {fma}({T} %nk, {T} {c(HALF_PI[2])}, {T} %r2)",
         f"  %kr = fadd {T} %k, {c(ROUND_TO_INTEGER)}",
-        f"  %quadrant = bitcast {T} %kr to {TI}",
+        f"  %quadrant.near = bitcast {T} %kr to {TI}",
+        f"  %size = call {T} @llvm.fabs.{lanes.suffix}({T} %x)",
+        f"  %large = fcmp ogt {T} %size, {c(LARGE)}",
+        *_any(lanes),
+        "  br i1 %any, label %far, label %reduced",
+        "far:",
+        *far,
+        "  br label %reduced",
+        "reduced:",
+        f"  %r = phi {T} [ %r.near, %entry ], [ {r}, %far ]",
+        f"  %quadrant = phi {TI} [ %quadrant.near, %entry ], [ {quadrant}, %far ]",
         f"  %z = fmul {T} %r, %r",
         *_horner("s", SIN, lanes),
         f"  %rz = fmul {T} %r, %z",
@@ -55,14 +81,9 @@ def sincos(lanes: Lanes) -> str:
         *_pick("sin", "%cos_r", "%sin_r", "%quadrant", lanes),
         f"  %next = add {TI} %quadrant, {n(1)}",
         *_pick("cos", "%sin_r", "%cos_r", "%next", lanes),
-        f"  %size = call {T} @llvm.fabs.{lanes.suffix}({T} %x)",
-        f"  %large = fcmp ogt {T} %size, {c(LARGE)}",
-        *_any(lanes),
-        "  br i1 %any, label %far, label %near",
-        "near:",
-        *_return("%sin", "%cos", T),
-        "far:",
-        *_far(lanes),
+        f"  %pair = insertvalue {{{T}, {T}}} undef, {T} %sin, 0",
+        f"  %both = insertvalue {{{T}, {T}}} %pair, {T} %cos, 1",
+        f"  ret {{{T}, {T}}} %both",
         "}",
     ]
     return "\n".join(lines)
@@ -101,34 +122,33 @@ def _any(lanes: Lanes) -> list[str]:
     return [f"  %mask = bitcast {lanes.bool_type} %large to {bits}", f"  %any = icmp ne {bits} %mask, 0"]
 
 
-def _return(sin: str, cos: str, T: str) -> list[str]:
-    tag = sin.strip("%").replace(".", "_")
-    return [
-        f"  %ret_{tag}.0 = insertvalue {{{T}, {T}}} undef, {T} {sin}, 0",
-        f"  %ret_{tag}.1 = insertvalue {{{T}, {T}}} %ret_{tag}.0, {T} {cos}, 1",
-        f"  ret {{{T}, {T}}} %ret_{tag}.1",
-    ]
-
-
-def _far(lanes: Lanes) -> list[str]:
-    """Large lanes go to the C library, one by one; the others keep what they have."""
-    T, W = lanes.type, lanes.width
+def _far(lanes: Lanes) -> tuple[list[str], str, str]:
+    """Large lanes reduced one by one, the others as they were: the lines, and the names of what is left and of the quadrant."""
+    T, TI, W = lanes.type, lanes.int_type, lanes.width
     if W == 1:
-        return ["  %fs = call double @sin(double %x)", "  %fc = call double @cos(double %x)", *_return("%fs", "%fc", T)]
+        return [*_reduced("0", "%x")], "%far_r0", "%far_k0"
     lines = []
-    sin, cos = "%sin", "%cos"
+    r, k = "%r.near", "%quadrant.near"
     for lane in range(W):
         lines += [
             f"  %x{lane} = extractelement {T} %x, i32 {lane}",
             f"  %big{lane} = extractelement {lanes.bool_type} %large, i32 {lane}",
-            f"  %ls{lane} = call double @sin(double %x{lane})",
-            f"  %lc{lane} = call double @cos(double %x{lane})",
-            f"  %ps{lane} = extractelement {T} {sin}, i32 {lane}",
-            f"  %pc{lane} = extractelement {T} {cos}, i32 {lane}",
-            f"  %ms{lane} = select i1 %big{lane}, double %ls{lane}, double %ps{lane}",
-            f"  %mc{lane} = select i1 %big{lane}, double %lc{lane}, double %pc{lane}",
-            f"  %fs{lane} = insertelement {T} {sin}, double %ms{lane}, i32 {lane}",
-            f"  %fc{lane} = insertelement {T} {cos}, double %mc{lane}, i32 {lane}",
+            f"  %far_x{lane} = select i1 %big{lane}, double %x{lane}, double {hexadecimal(LARGE)}",
+            *_reduced(str(lane), f"%far_x{lane}"),
+            f"  %near_r{lane} = extractelement {T} {r}, i32 {lane}",
+            f"  %near_k{lane} = extractelement {TI} {k}, i32 {lane}",
+            f"  %lane_r{lane} = select i1 %big{lane}, double %far_r{lane}, double %near_r{lane}",
+            f"  %lane_k{lane} = select i1 %big{lane}, i64 %far_k{lane}, i64 %near_k{lane}",
+            f"  %r.{lane} = insertelement {T} {r}, double %lane_r{lane}, i32 {lane}",
+            f"  %k.{lane} = insertelement {TI} {k}, i64 %lane_k{lane}, i32 {lane}",
         ]
-        sin, cos = f"%fs{lane}", f"%fc{lane}"
-    return [*lines, *_return(sin, cos, T)]
+        r, k = f"%r.{lane}", f"%k.{lane}"
+    return lines, r, k
+
+
+def _reduced(lane: str, x: str) -> list[str]:
+    return [
+        f"  %reduced{lane} = call {{double, i64}} @fc_reduce(double {x})",
+        f"  %far_r{lane} = extractvalue {{double, i64}} %reduced{lane}, 0",
+        f"  %far_k{lane} = extractvalue {{double, i64}} %reduced{lane}, 1",
+    ]

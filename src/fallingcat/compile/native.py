@@ -12,17 +12,25 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from fallingcat import announce
 from fallingcat.compile import cpython
 from fallingcat.compile.lanes import Lanes
 
 ATTRIBUTES = """
-declare double @sin(double)
-declare double @cos(double)
-declare double @atan2(double, double)
 declare i64 @llvm.smin.i64(i64, i64)
-attributes #0 = { nounwind noinline }
 attributes #1 = { nounwind }
+attributes #2 = { nounwind noinline }
 """
+"""#1 is for functions that others call, #2 for loops."""
+
+STRAIGHT = "\nattributes #0 = { nounwind noinline }\n"
+STRAIGHT_AND_QUICK = "\nattributes #0 = { nounwind noinline optnone }\n"
+"""#0 is for straight code. Without LLVM's passes it compiles three times as fast and takes nearly twice as long to run."""
+
+HUGE = 30_000_000
+"""Characters of text from which on straight code is compiled quickly: thoroughly it would take ten seconds and more."""
+PATIENCE = 3
+"""How much longer the code for batches may take, which is called for because it runs fast."""
 
 _lock = threading.RLock()
 """LLVM's global state is not made for many threads at once. A signal handler may compile while its own thread does:
@@ -64,10 +72,21 @@ def _target_machine() -> Any:
     return target.create_target_machine(cpu=cpu, features=features, opt=1, reloc="pic", codemodel="small")
 
 
+def hurried(text: str, for_batches: bool = False) -> str:
+    """The module, told to be compiled quickly if it is huge."""
+    return text + STRAIGHT_AND_QUICK if len(text) >= HUGE * (PATIENCE if for_batches else 1) else text
+
+
+def seconds_to_compile(text: str) -> float:
+    """About how long `compile_object` will take."""
+    quick = text.endswith(STRAIGHT_AND_QUICK)
+    return len(text) * (announce.QUICK_SECONDS_PER_CHARACTER if quick else announce.SECONDS_PER_CHARACTER)
+
+
 def compile_object(text: str) -> bytes:
     """Object code of a module. The program is optimal already, so LLVM's optimisation passes are skipped."""
     with _lock:
-        module = llvm.parse_assembly(text + ATTRIBUTES)
+        module = llvm.parse_assembly(text + ("" if text.endswith(STRAIGHT_AND_QUICK) else STRAIGHT) + ATTRIBUTES)
         module.verify()
         return bytes(_target_machine().emit_object(module))
 

@@ -115,8 +115,6 @@ def write_pieces(program: Program, plan: Schedule, lanes: Lanes, vector: Lanes, 
             continue
         op, (left, right) = program.instructions[values - program.first]
         assert isinstance(op, (Product, DotTable))
-        for value, slot in plan.fills[values]:
-            writer.store(writer.value(value), "%ws", slot)
         site = Site(
             storage.parameters,
             plan.blocks[left],
@@ -128,9 +126,25 @@ def write_pieces(program: Program, plan: Schedule, lanes: Lanes, vector: Lanes, 
             storage.store_direct,
         )
         text = product_text(name, op, site) if isinstance(op, Product) else dots_text(name, op, site)
-        fill = [(f"fc_fill{k}", writer.function(f"fc_fill{k}"))] if plan.fills[values] else []
-        pieces.append([*fill, (name, text)])
+        pieces.append([*_fills(program, plan, lanes, storage, values, k), (name, text)])
     return pieces
+
+
+FILLS = 128
+"""Entries copied by one function: a longer one takes more than its share of time to compile."""
+
+
+def _fills(program: Program, plan: Schedule, lanes: Lanes, storage: Storage, product: int, k: int) -> list[tuple[str, str]]:
+    """The functions that copy entries to the blocks of piece k, a product."""
+    functions = []
+    fills = plan.fills[product]
+    for start in range(0, len(fills), FILLS):
+        writer = PieceWriter(program, plan, lanes, storage)
+        for value, slot in fills[start : start + FILLS]:
+            writer.store(writer.value(value), "%ws", slot)
+        name = f"fc_fill{k}_{start}"
+        functions.append((name, writer.function(name)))
+    return functions
 
 
 def write_piece(writer: PieceWriter, values: Sequence[int]) -> None:
@@ -182,16 +196,8 @@ def _select(w: PieceWriter, a: list[str]) -> str:
 
 
 def _atan2(w: PieceWriter, a: list[str]) -> str:
-    T, W = w.lanes.type, w.lanes.width
-    if W == 1:
-        return w.emit(f"call double @atan2(double {a[0]}, double {a[1]})")
-    total = "undef"
-    for lane in range(W):
-        y = w.emit(f"extractelement {T} {a[0]}, i32 {lane}")
-        x = w.emit(f"extractelement {T} {a[1]}, i32 {lane}")
-        z = w.emit(f"call double @atan2(double {y}, double {x})")
-        total = w.emit(f"insertelement {T} {total}, double {z}, i32 {lane}")
-    return total
+    T = w.lanes.type
+    return w.emit(f"call {T} @fc_atan2_{w.lanes.width}({T} {a[0]}, {T} {a[1]})")
 
 
 SPELLINGS: dict[str, Spelling] = {

@@ -63,7 +63,7 @@ def product_text(name: str, op: Product, site: Site) -> str:
         table = f"@{name}_rows = internal constant [{len(site.direct.rows)} x i64] [{offsets}]\n"
     body = "\n".join(texts)
     return (
-        f"{table}define internal void @{name}({site.parameters}) #0 {{\nentry:\n  br label %run0\n{body}\ndone:\n  ret void\n}}"
+        f"{table}define internal void @{name}({site.parameters}) #2 {{\nentry:\n  br label %run0\n{body}\ndone:\n  ret void\n}}"
     )
 
 

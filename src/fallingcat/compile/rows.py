@@ -7,6 +7,9 @@
 batch; `fc_rows` takes start, stop, arrays that were checked before (2-d, contiguous; an input of one row is repeated) and a
 workspace array, and does one thread's share. Both first test the quaternions and whether an output shares memory with another
 array. They answer 0, or 1 without having computed anything; then it is for Python to convert, to check and to explain.
+
+`fc_many` reads the inside of exact arrays only and may be called with anything. `fc_rows` reads its arguments as what they are
+said to be: only `NativeBatch.run` calls it. Both hold nothing beyond the call; their callers hold the arrays.
 """
 
 from __future__ import annotations
@@ -19,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat.compile import cpython, native
-from fallingcat.compile.call import quaternion_test, square_and_spoil
-from fallingcat.compile.lanes import hexadecimal
+from fallingcat.compile.builder import Function
+from fallingcat.compile.call import DENSE, PARAMETERS, quaternion_fits
 from fallingcat.task import Input, Output, Task
 
 Array = NDArray[np.float64]
@@ -45,9 +48,9 @@ class NativeBatch:
         if cpython.fast_calls_possible():
             bind = ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.py_object)(code.address("fc_bind"))
             bind(np.ndarray, np.dtype(np.float64))
-            self._rows = cpython.builtin("rows", code.address("fc_rows"), None, "", __name__, (code,))
+            self._rows = _pointed("rows", code)
             if task.inputs:  # without them there are no rows to count
-                self.many = cpython.builtin("many", code.address("fc_many"), None, "", __name__, (code,))
+                self.many = _pointed("many", code)
 
     def run(self, start: int, stop: int, rows: Sequence[Array], outs: Sequence[Array]) -> bool:
         """Compute rows start..stop-1; False if a quaternion is far from unit length or outputs share memory."""
@@ -68,6 +71,12 @@ class NativeBatch:
         strides = (ctypes.c_int64 * max(1, len(rows)))(*[0 if len(a) == 1 else a.shape[1] for a in rows])
         self._batch(start, stop, pointers, strides, (workspace.ctypes.data + ALIGNMENT - 1) & -ALIGNMENT)
         return True
+
+
+def _pointed(name: str, code: native.Code) -> Any:
+    function = cpython.builtin(name, None, "", __name__)
+    cpython.point(function, code.address(f"fc_{name}"), (code,))
+    return function
 
 
 def rows_text(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int) -> str:
@@ -92,207 +101,130 @@ define void @fc_bind(ptr %array_type, ptr %float64) {
 }"""
 
 
-def _function(name: str, lines: Sequence[str]) -> str:
-    body = "\n".join(lines)
-    return f"define ptr @{name}(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) #1 {{\nentry:\n{body}\n}}"
-
-
-def _tables(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> list[str]:
-    """Room for the addresses of all arrays and the distances between the rows of the inputs."""
-    return [
-        f"  %pointers = alloca [{len(inputs) + len(outputs)} x ptr], align 8",
-        f"  %strides = alloca [{max(1, len(inputs))} x i64], align 8",
-    ]
-
-
-def _array(j: int, slot: int) -> list[str]:
-    """%a{j}: an argument."""
-    return [f"  %slot{j} = getelementptr ptr, ptr %args, i64 {slot}", f"  %a{j} = load ptr, ptr %slot{j}, align 8"]
-
-
-def _field(j: int, name: str, offset: int, type_: str = "ptr") -> list[str]:
-    """%{name}{j}: a field of an array."""
-    return [
-        f"  %{name}_at{j} = getelementptr i8, ptr %a{j}, i64 {offset}",
-        f"  %{name}{j} = load {type_}, ptr %{name}_at{j}, align 8",
-    ]
-
-
-def _put(j: int, table: str, type_: str, value: str) -> list[str]:
-    """table[j] = value."""
-    where = f"%{table}_at{j}"
-    return [f"  {where} = getelementptr {type_}, ptr %{table}, i64 {j}", f"  store {type_} {value}, ptr {where}, align 8"]
-
-
 def _rows(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> str:
+    """start, stop, arrays, workspace: one thread's share. An input of one row has stride 0."""
+    f = Function("fc_rows", "ptr", PARAMETERS)
     count = len(inputs) + len(outputs)
-    lines = [
-        *_tables(inputs, outputs),
-        "  %start_object = load ptr, ptr %args, align 8",
-        "  %start = call i64 @fc_PyLong_AsLongLong(ptr %start_object)",
-        "  %stop_at = getelementptr ptr, ptr %args, i64 1",
-        "  %stop_object = load ptr, ptr %stop_at, align 8",
-        "  %stop = call i64 @fc_PyLong_AsLongLong(ptr %stop_object)",
-    ]
+    start, stop = (f.call("i64", "fc_PyLong_AsLongLong", f"ptr {f.load('ptr', '%args', 8 * k)}") for k in range(2))
+    pointers, strides = f.room("ptr", count), f.room("i64", len(inputs))
+    total = stop
     for j in range(count):
-        lines += [*_array(j, j + 2), *_field(j, "data", cpython.DATA), *_put(j, "pointers", "ptr", f"%data{j}")]
-        lines += [*_field(j, "dims", cpython.DIMENSIONS), f"  %rows{j} = load i64, ptr %dims{j}, align 8"]
-    for j, spec in enumerate(inputs):
-        lines += [
-            f"  %one{j} = icmp eq i64 %rows{j}, 1",
-            f"  %stride{j} = select i1 %one{j}, i64 0, i64 {spec.size}",
-            *_put(j, "strides", "i64", f"%stride{j}"),
-        ]
-    lines += [
-        *_array(count, count + 2),
-        *_field(count, "data", cpython.DATA),
-        f"  %bad = call i64 @fc_guarded(i64 %start, i64 %stop, i64 %rows{len(inputs)}, "
-        f"ptr %pointers, ptr %strides, ptr %data{count})",
-        "  %answer = call ptr @fc_PyLong_FromLongLong(i64 %bad)",
-        "  ret ptr %answer",
-    ]
-    return _function("fc_rows", lines)
+        a = f.load("ptr", "%args", 8 * (j + 2))
+        f.store("ptr", f.load("ptr", a, cpython.DATA), pointers, 8 * j)
+        rows = f.load("i64", f.load("ptr", a, cpython.DIMENSIONS))
+        if j < len(inputs):
+            stride = f.value(f"select i1 {f.same(rows, '1', 'i64')}, i64 0, i64 {inputs[j].size}")
+            f.store("i64", stride, strides, 8 * j)
+        elif j == len(inputs):
+            total = rows
+    memory = f.load("ptr", f.load("ptr", "%args", 8 * (count + 2)), cpython.DATA)
+    f.give(_answer(f, _run(f, start, stop, total, pointers, strides, memory)))
+    return f.text
 
 
 def _many(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int) -> str:
-    count = len(inputs) + len(outputs)
-    dense = cpython.C_CONTIGUOUS | cpython.ALIGNED
+    """Inputs and outputs of a user: computed if all are dense arrays with the same number of rows."""
+    f = Function("fc_many", "ptr", PARAMETERS)
+    refuse, no_memory = f.label("refuse"), f.label("no_memory")
     shapes = [(i.size,) for i in inputs] + [o.shape for o in outputs]
-    lines = [
-        *_tables(inputs, outputs),
-        f"  %enough = icmp eq i64 %nargs, {count}",
-        "  %array_type = load ptr, ptr @fc_array_type, align 8",
-        "  %float64 = load ptr, ptr @fc_float64, align 8",
-        "  br i1 %enough, label %array0, label %refuse",
-    ]
+    f.require(f.same("%nargs", str(len(shapes)), "i64"), refuse)
+    array_type, float64 = f.load("ptr", "@fc_array_type"), f.load("ptr", "@fc_float64")
+    arrays: list[str] = []
+    total = ""
     for j, shape in enumerate(shapes):
-        lines.append(f"array{j}:")
-        lines += _plain_array(j, shape, dense if j < len(inputs) else dense | cpython.WRITEABLE)
-        lines.append(f"  br i1 %fits{j}, label %{f'array{j + 1}' if j + 1 < count else 'go'}, label %refuse")
-    lines.append("go:")
-    for j in range(count):
-        lines += [*_field(j, "data", cpython.DATA), *_put(j, "pointers", "ptr", f"%data{j}")]
+        a = f.load("ptr", "%args", 8 * j)
+        f.require(f.same(f.load("ptr", a, cpython.TYPE), array_type), refuse)
+        rows = _plain_rows(f, a, float64, shape, DENSE if j < len(inputs) else DENSE | cpython.WRITEABLE, refuse)
+        f.require(f.same(rows, total, "i64") if total else f.value(f"icmp sgt i64 {rows}, 0"), refuse)
+        total = total or rows
+        arrays.append(a)
+    pointers, strides = f.room("ptr", len(arrays)), f.room("i64", len(inputs))
+    for j, a in enumerate(arrays):
+        f.store("ptr", f.load("ptr", a, cpython.DATA), pointers, 8 * j)
     for j, spec in enumerate(inputs):
-        lines += _put(j, "strides", "i64", str(spec.size))
-    lines += [
-        f"  %memory = call ptr @fc_PyMem_RawMalloc(i64 {8 * workspace + ALIGNMENT})",
-        "  %none = icmp eq ptr %memory, null",
-        "  br i1 %none, label %no_memory, label %run",
-        "no_memory:",
-        "  %error = call ptr @fc_PyErr_NoMemory()",
-        "  ret ptr null",
-        "run:",
-        "  %bad = call i64 @fc_guarded(i64 0, i64 %rows0, i64 %rows0, ptr %pointers, ptr %strides, ptr %memory)",
-        "  call void @fc_PyMem_RawFree(ptr %memory)",
-        "  %answer = call ptr @fc_PyLong_FromLongLong(i64 %bad)",
-        "  ret ptr %answer",
-        "refuse:",
-        "  %no = call ptr @fc_PyLong_FromLongLong(i64 1)",
-        "  ret ptr %no",
-    ]
-    return _function("fc_many", lines)
+        f.store("i64", str(spec.size), strides, 8 * j)
+    memory = f.call("ptr", "fc_PyMem_RawMalloc", f"i64 {8 * workspace + ALIGNMENT}")
+    f.require(f.value(f"icmp ne ptr {memory}, null"), no_memory)
+    bad = _run(f, "0", total, total, pointers, strides, memory)
+    f.call("void", "fc_PyMem_RawFree", f"ptr {memory}")
+    f.give(_answer(f, bad))
+    f.begin(refuse)
+    f.give(_answer(f, "1"))
+    f.begin(no_memory)
+    f.give(f.call("ptr", "fc_PyErr_NoMemory"))
+    return f.text
 
 
-def _plain_array(j: int, shape: tuple[int, ...], flags: int) -> list[str]:
-    """%fits{j}: the argument is an array of rows of that shape, as many as the first has; the label %refuse is for others."""
-    lines = [*_array(j, j), *_field(j, "type", cpython.TYPE)]
-    lines += [
-        f"  %is_array{j} = icmp eq ptr %type{j}, %array_type",
-        f"  br i1 %is_array{j}, label %inside{j}, label %refuse",
-        f"inside{j}:",
-        *_field(j, "descr", cpython.DESCR),
-        *_field(j, "ndim", cpython.NDIM, "i32"),
-        *_field(j, "flags", cpython.FLAGS, "i32"),
-        *_field(j, "dims", cpython.DIMENSIONS),
-        f"  %is_double{j} = icmp eq ptr %descr{j}, %float64",
-        f"  %has_axes{j} = icmp eq i32 %ndim{j}, {1 + len(shape)}",
-        f"  %bits{j} = and i32 %flags{j}, {flags}",
-        f"  %is_dense{j} = icmp eq i32 %bits{j}, {flags}",
-        f"  %kind{j} = and i1 %is_double{j}, %has_axes{j}",
-        f"  %plain{j} = and i1 %kind{j}, %is_dense{j}",
-        f"  br i1 %plain{j}, label %shape{j}, label %refuse",
-        f"shape{j}:",
-        f"  %rows{j} = load i64, ptr %dims{j}, align 8",
-        f"  %fits{j}_0 = icmp eq i64 %rows{j}, %rows0" if j else "  %fits0_0 = icmp sgt i64 %rows0, 0",
-    ]
+def _plain_rows(f: Function, a: str, float64: str, shape: tuple[int, ...], flags: int, refuse: str) -> str:
+    """Go on if an array holds rows of that shape, one after the other; how many."""
+    right_type = f.same(f.load("ptr", a, cpython.DESCR), float64)
+    right_axes = f.same(f.load("i32", a, cpython.NDIM), str(1 + len(shape)), "i32")
+    right_flags = f.same(f.value(f"and i32 {f.load('i32', a, cpython.FLAGS)}, {flags}"), str(flags), "i32")
+    f.require(f.both(f.both(right_type, right_axes), right_flags), refuse)
+    dimensions = f.load("ptr", a, cpython.DIMENSIONS)
     for k, n in enumerate(shape):
-        lines += [
-            f"  %axis_at{j}_{k} = getelementptr i64, ptr %dims{j}, i64 {k + 1}",
-            f"  %axis{j}_{k} = load i64, ptr %axis_at{j}_{k}, align 8",
-            f"  %same{j}_{k} = icmp eq i64 %axis{j}_{k}, {n}",
-            f"  %fits{j}_{k + 1} = and i1 %fits{j}_{k}, %same{j}_{k}",
-        ]
-    return [*lines, f"  %fits{j} = and i1 %fits{j}_{len(shape)}, true"]
+        f.require(f.same(f.load("i64", dimensions, 8 * (k + 1)), str(n), "i64"), refuse)
+    return f.load("i64", dimensions)
+
+
+def _run(f: Function, start: str, stop: str, total: str, pointers: str, strides: str, memory: str) -> str:
+    return f.call(
+        "i64", "fc_guarded", f"i64 {start}", f"i64 {stop}", f"i64 {total}", f"ptr {pointers}", f"ptr {strides}", f"ptr {memory}"
+    )  # fmt: skip
+
+
+def _answer(f: Function, bad: str) -> str:
+    return f.call("ptr", "fc_PyLong_FromLongLong", f"i64 {bad}")
 
 
 def _guarded(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> str:
     """Rows start..stop-1 of `total`; 1 if an output shares memory or a quaternion is far from unit length, else 0."""
-    lines: list[str] = []
-    for j in range(len(inputs) + len(outputs)):
-        lines.append(f"  %pointer_at{j} = getelementptr ptr, ptr %pointers, i64 {j}")
-        lines.append(f"  %data{j} = load ptr, ptr %pointer_at{j}, align 8")
-    for j in range(len(inputs)):
-        lines.append(f"  %stride_at{j} = getelementptr i64, ptr %strides, i64 {j}")
-        lines.append(f"  %stride{j} = load i64, ptr %stride_at{j}, align 8")
-    bad = _shared_memory(inputs, outputs, lines)
-    lines += ["  %thread = call ptr @fc_PyEval_SaveThread()", "  %states = sub i64 %stop, %start"]
+    parameters = ("i64 %start", "i64 %stop", "i64 %total", "ptr %pointers", "ptr %strides", "ptr %memory")
+    f = Function("fc_guarded", "i64", parameters, internal=True)
+    data = [f.load("ptr", "%pointers", 8 * j) for j in range(len(inputs) + len(outputs))]
+    stride = [f.load("i64", "%strides", 8 * j) for j in range(len(inputs))]
+    bad = _shared_memory(f, inputs, outputs, data, stride)
+    thread = f.call("ptr", "fc_PyEval_SaveThread")
+    states = f.value("sub i64 %stop, %start")
     for j, spec in enumerate(inputs):
         for at in spec.quaternions:
-            tag = f"{j}_{at}"
-            lines += [
-                f"  %skip{tag} = mul i64 %start, %stride{j}",
-                f"  %from{tag} = add i64 %skip{tag}, {at}",
-                f"  %turn{tag} = getelementptr double, ptr %data{j}, i64 %from{tag}",
-                f"  %far{tag} = call i64 @fc_check(i64 %states, ptr %turn{tag}, i64 %stride{j})",
-                f"  %bad{tag} = or i64 {bad}, %far{tag}",
-            ]
-            bad = f"%bad{tag}"
-    lines += [
-        f"  %refused = icmp ne i64 {bad}, 0",
-        "  br i1 %refused, label %end, label %go",
-        "go:",
-        "  %number = ptrtoint ptr %memory to i64",
-        f"  %up = add i64 %number, {ALIGNMENT - 1}",
-        f"  %aligned = and i64 %up, {-ALIGNMENT}",
-        "  %ws = inttoptr i64 %aligned to ptr",
-        "  call void @fc_batch(i64 %start, i64 %stop, ptr %pointers, ptr %strides, ptr %ws)",
-        "  br label %end",
-        "end:",
-        "  call void @fc_PyEval_RestoreThread(ptr %thread)",
-        f"  ret i64 {bad}",
-    ]
-    parameters = "i64 %start, i64 %stop, i64 %total, ptr %pointers, ptr %strides, ptr %memory"
-    body = "\n".join(lines)
-    return f"define internal i64 @fc_guarded({parameters}) #1 {{\nentry:\n{body}\n}}"
+            first = f.value(f"add i64 {f.value(f'mul i64 %start, {stride[j]}')}, {at}")
+            place = f.value(f"getelementptr double, ptr {data[j]}, i64 {first}")
+            far = f.call("i64", "fc_check", f"i64 {states}", f"ptr {place}", f"i64 {stride[j]}")
+            bad = f.value(f"or i64 {bad}, {far}")
+    go, end = f.label("go"), f.label("end")
+    f.branch(f.same(bad, "0", "i64"), go, end)
+    f.begin(go)
+    number = f.value("ptrtoint ptr %memory to i64")
+    aligned = f.value(f"and i64 {f.value(f'add i64 {number}, {ALIGNMENT - 1}')}, {-ALIGNMENT}")
+    workspace = f.value(f"inttoptr i64 {aligned} to ptr")
+    f.call("void", "fc_batch", "i64 %start", "i64 %stop", "ptr %pointers", "ptr %strides", f"ptr {workspace}")
+    f.go(end)
+    f.begin(end)
+    f.call("void", "fc_PyEval_RestoreThread", f"ptr {thread}")
+    f.give(bad)
+    return f.text
 
 
-def _shared_memory(inputs: tuple[Input, ...], outputs: tuple[Output, ...], lines: list[str]) -> str:
+def _shared_memory(
+    f: Function, inputs: tuple[Input, ...], outputs: tuple[Output, ...], data: Sequence[str], stride: Sequence[str]
+) -> str:
     """1 if an output overlaps an input or another output; arrays without entries overlap nothing."""
-    sizes = [x.size for x in inputs] + [x.size for x in outputs]
+    sizes = [i.size for i in inputs] + [o.size for o in outputs]
+    begin, end = [], []
     for j, size in enumerate(sizes):
         rows = "%total"
         if j < len(inputs):
-            lines.append(f"  %one{j} = icmp eq i64 %stride{j}, 0")
-            lines.append(f"  %rows{j} = select i1 %one{j}, i64 1, i64 %total")
-            rows = f"%rows{j}"
-        lines += [
-            f"  %begin{j} = ptrtoint ptr %data{j} to i64",
-            f"  %length{j} = mul i64 {rows}, {8 * size}",
-            f"  %end{j} = add i64 %begin{j}, %length{j}",
-        ]
-    shared = "0"
+            rows = f.value(f"select i1 {f.same(stride[j], '0', 'i64')}, i64 1, i64 %total")
+        begin.append(f.value(f"ptrtoint ptr {data[j]} to i64"))
+        end.append(f.value(f"add i64 {begin[j]}, {f.value(f'mul i64 {rows}, {8 * size}')}"))
+    shared = "false"
     for j in range(len(inputs), len(sizes)):
         for k in range(j):
             if sizes[j] and sizes[k]:
-                lines += [
-                    f"  %left{j}_{k} = icmp ult i64 %begin{j}, %end{k}",
-                    f"  %right{j}_{k} = icmp ult i64 %begin{k}, %end{j}",
-                    f"  %both{j}_{k} = and i1 %left{j}_{k}, %right{j}_{k}",
-                    f"  %wide{j}_{k} = zext i1 %both{j}_{k} to i64",
-                    f"  %shared{j}_{k} = or i64 {shared}, %wide{j}_{k}",
-                ]
-                shared = f"%shared{j}_{k}"
-    return shared
+                left, right = f.value(f"icmp ult i64 {begin[j]}, {end[k]}"), f.value(f"icmp ult i64 {begin[k]}, {end[j]}")
+                shared = f.value(f"or i1 {shared}, {f.both(left, right)}")
+    return f.value(f"zext i1 {shared} to i64")
 
 
 def check_text(tolerance: float) -> str:
@@ -300,39 +232,20 @@ def check_text(tolerance: float) -> str:
 
     Squared lengths that are not finite pass: they make the result not a number.
     """
-    sums = []
-    squared = spoilt = hexadecimal(0.0)
-    for k in range(4):
-        sums += [
-            f"  %p{k} = getelementptr double, ptr %row, i64 {k}",
-            f"  %x{k} = load double, ptr %p{k}, align 8",
-            *square_and_spoil(f"%x{k}", squared, spoilt),
-        ]
-        squared, spoilt = f"%x{k}t", f"%x{k}u"
-    return "\n".join(
-        [
-            "",
-            "define i64 @fc_check(i64 %rows, ptr %quaternions, i64 %stride) #1 {",
-            "entry:",
-            "  br label %loop",
-            "loop:",
-            "  %i = phi i64 [0, %entry], [%next, %more]",
-            "  %left = icmp slt i64 %i, %rows",
-            "  br i1 %left, label %test, label %fine",
-            "test:",
-            "  %at = mul i64 %i, %stride",
-            "  %row = getelementptr double, ptr %quaternions, i64 %at",
-            *sums,
-            *quaternion_test("%", squared, spoilt, tolerance),
-            "  br i1 %both, label %more, label %bad",
-            "more:",
-            "  %next = add i64 %i, 1",
-            "  br label %loop",
-            "fine:",
-            "  ret i64 0",
-            "bad:",
-            "  ret i64 1",
-            "}",
-            "",
-        ]
-    )
+    f = Function("fc_check", "i64", ("i64 %rows", "ptr %quaternions", "i64 %stride"))
+    loop, test, more, fine, bad = (f.label(x) for x in ("loop", "test", "more", "fine", "bad"))
+    f.go(loop)
+    f.begin(loop)
+    i = f.value(f"phi i64 [0, %entry], [%next, %{more}]")
+    f.branch(f.value(f"icmp slt i64 {i}, %rows"), test, fine)
+    f.begin(test)
+    place = f.value(f"getelementptr double, ptr %quaternions, i64 {f.value(f'mul i64 {i}, %stride')}")
+    f.branch(quaternion_fits(f, place, tolerance), more, bad)
+    f.begin(more)
+    f.do(f"%next = add i64 {i}, 1")
+    f.go(loop)
+    f.begin(fine)
+    f.give("0")
+    f.begin(bad)
+    f.give("1")
+    return "\n" + f.text + "\n"

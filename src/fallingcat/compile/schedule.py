@@ -56,7 +56,9 @@ def schedule(program: Program, keep_results: bool, piece: int = PIECE) -> Schedu
     first, ops = program.first, program.instructions
     early = {args[0] for op, args in ops if op in ("sin", "cos") and args[0] < program.input_count}
     prologue = [first + k for k, (op, args) in enumerate(ops) if op in ("sin", "cos") and args[0] in early]
-    pieces = _cut(program, early, piece)
+    direct = _direct_products(program)
+    slots, copies, blocks, fills, count = _place_blocks(program, direct)
+    pieces = _cut(program, early, copies, piece)
 
     where = dict.fromkeys(prologue, -1)
     for k, values in enumerate(pieces):
@@ -65,29 +67,28 @@ def schedule(program: Program, keep_results: bool, piece: int = PIECE) -> Schedu
     if keep_results:
         for flat in program.results:
             last.update((value, len(pieces)) for value in flat if value >= first)
-    direct = _direct_products(program)
-    slots, copies, blocks, fills, count = _place_blocks(program, direct)
     written = frozenset(value for value in _entries(program, direct))
     count = _assign_slots(prologue, pieces, last, slots, count)
     return Schedule(tuple(sorted(early)), tuple(pieces), slots, count, copies, blocks, direct, written, fills)
 
 
-def _cut(program: Program, early: set[int], piece: int) -> list[tuple[int, ...] | int]:
-    """Runs of at most `piece` computed values, with products in between."""
+def _cut(program: Program, early: set[int], copies: dict[int, list[int]], piece: int) -> list[tuple[int, ...] | int]:
+    """Runs of at most `piece` computed values, with products in between; the copies of a value count as well."""
     pieces: list[tuple[int, ...] | int] = []
     run: list[int] = []
-    for k, (op, args) in enumerate(program.instructions):
-        value = program.first + k
+    weight = 0
+    for value, (op, args) in enumerate(program.instructions, start=program.first):
         if isinstance(op, (Pack, Entry)) or (op in ("sin", "cos") and args[0] in early):
             continue  # no code of their own
-        if isinstance(op, (Product, DotTable)) or len(run) == piece:
+        if isinstance(op, (Product, DotTable)) or weight >= piece:
             if run:
                 pieces.append(tuple(run))
-            run = []
+            run, weight = [], 0
         if isinstance(op, (Product, DotTable)):
             pieces.append(value)
         else:
             run.append(value)
+            weight += 1 + len(copies.get(value, ()))
     if run:
         pieces.append(tuple(run))
     return pieces
@@ -96,12 +97,13 @@ def _cut(program: Program, early: set[int], piece: int) -> list[tuple[int, ...] 
 def _last_readers(program: Program, where: dict[int, int]) -> dict[int, int]:
     """The last piece that reads each value, for values read outside their own piece."""
     last: dict[int, int] = {}
+    first = program.first
     for k, (op, args) in enumerate(program.instructions):
         if not isinstance(op, str):
             continue
-        reader = where[program.first + k]
+        reader = where[first + k]
         for a in args:
-            if a >= program.first and where.get(a) != reader:
+            if a >= first and where.get(a) != reader:
                 last[a] = max(last.get(a, -1), reader)
     return last
 

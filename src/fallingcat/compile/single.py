@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from itertools import chain
 
-from fallingcat.compile.lanes import Lanes, declarations
-from fallingcat.compile.mathlib import sincos
+from fallingcat.compile.lanes import Lanes
+from fallingcat.compile.mathlib import functions as library
 from fallingcat.compile.pieces import PieceWriter, Storage, write_pieces
 from fallingcat.compile.products import Tile, TileWriter
 from fallingcat.compile.schedule import Schedule
@@ -19,17 +19,16 @@ from fallingcat.trace.blocks import Entry
 from fallingcat.trace.program import Program
 
 ONE = Lanes(1)
-STORES = 512
+STORES = 128
 """Results copied by one function: a longer one takes more than its share of time to compile."""
 
 
 def single_text(program: Program, plan: Schedule, vector: Lanes) -> str:
     """The module text with `fc_single`; `vector` is the machine's vector, for the sines."""
     storage = _storage(program)
-    functions = [sincos(ONE)]
+    functions = [library(program, ONE, vector)]
     names = []
     if plan.angles:
-        functions.append(sincos(vector))
         functions.append(_angles(program, plan, vector, storage))
         names.append("fc_angles")
     calls = [f"  call void @{name}({storage.arguments})" for name in names]
@@ -41,8 +40,7 @@ def single_text(program: Program, plan: Schedule, vector: Lanes) -> str:
         calls.append(f"  call void @fc_fixed{k}({storage.arguments})")
     body = "\n".join(calls)
     functions.append(f"define void @fc_single({storage.parameters}) #1 {{\n{body}\n  ret void\n}}")
-    wide = declarations(vector)
-    return "\n".join([declarations(ONE), wide, *functions])
+    return "\n".join(functions)
 
 
 def _storage(program: Program) -> Storage:

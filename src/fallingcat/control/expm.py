@@ -1,4 +1,8 @@
-"""The exponential of many matrices at once, by Padé approximation with scaling and squaring (Higham 2005)."""
+"""The exponential of many matrices at once, by its power series with scaling and squaring.
+
+The series is summed in blocks of four powers (Paterson and Stockmeyer 1973), six products in all. A rational approximation
+would need fewer squarings, but a solution of linear equations: products alone round alike on every machine.
+"""
 
 from __future__ import annotations
 
@@ -7,40 +11,47 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from fallingcat.compile.matmul import matmul
+
 Array = NDArray[np.float64]
 
-THETA = 5.371920351148152
-"""Up to this 1-norm the Padé approximant of degree 13 is exact to double precision."""
-# Its coefficients, (26 - k)! 13! / (26! k! (13 - k)!), made whole numbers.
-PADE = (
-    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0, 10559470521600.0,
-    670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
-)  # fmt: skip
+THETA = 0.75
+"""Up to this 1-norm the series to degree 16 is the exponential of a matrix within 2^-53 of its own size. The bound is 0.78,
+computed as in Al-Mohy and Higham (2011), whose Table 3.1 has 0.64 for degree 15 and 1.4 for degree 20."""
+SERIES = tuple(1.0 / math.factorial(k) for k in range(17))
 
 
 def expm(A: Array) -> Array:
-    """exp(A), (..., m, m). Every matrix is scaled by its own power of two; one that is not finite gives no numbers."""
+    """exp(A), (..., m, m). Every matrix is scaled by its own power of two; one that is not finite gives NaN."""
     shape = A.shape
     A = A.reshape(math.prod(shape[:-2]), *shape[-2:])
-    norms = np.abs(A).sum(axis=-2).max(axis=-1, initial=0.0)
+    sizes = np.zeros((len(A), A.shape[-1]))
+    for row in range(A.shape[-2]):  # in this order, as all sums here
+        sizes += np.abs(A[:, row])
+    norms = sizes.max(axis=-1, initial=0.0)
     finite = np.isfinite(norms)
-    halvings = np.ceil(np.log2(np.maximum(np.where(finite, norms, 0.0) / THETA, 1.0))).astype(int)
-    E = _pade(np.where(finite[:, None, None], A, 0.0) * np.exp2(-halvings)[:, None, None])
-    with np.errstate(over="ignore", invalid="ignore"):  # what grows beyond all numbers is infinite, or none
-        for k in range(int(halvings.max(initial=0))):
-            more = halvings > k
-            E[more] = E[more] @ E[more]
+    _, exponents = np.frexp(np.where(finite, norms, 0.0) / THETA)
+    halvings = np.maximum(exponents, 0)  # at least as many as are needed
+    E = _series(np.ldexp(np.where(finite[:, None, None], A, 0.0), -halvings[:, None, None]))
+    for k in range(int(halvings.max(initial=0))):
+        more = halvings > k
+        E[more] = matmul(E[more], E[more])
     E[~finite] = np.nan
     return E.reshape(shape)
 
 
-def _pade(A: Array) -> Array:
-    """The approximant of degree 13, with six products and one solution."""
-    b = PADE
+def _series(A: Array) -> Array:
+    """1 + A + A^2/2 + ... + A^16/16!."""
     I = np.eye(A.shape[-1])
-    A2 = A @ A
-    A4 = A2 @ A2
-    A6 = A4 @ A2
-    U = A @ (A6 @ (b[13] * A6 + b[11] * A4 + b[9] * A2) + b[7] * A6 + b[5] * A4 + b[3] * A2 + b[1] * I)
-    V = A6 @ (b[12] * A6 + b[10] * A4 + b[8] * A2) + b[6] * A6 + b[4] * A4 + b[2] * A2 + b[0] * I
-    return np.asarray(np.linalg.solve(V - U, V + U))
+    A2 = matmul(A, A)
+    A3 = matmul(A2, A)
+    A4 = matmul(A2, A2)
+
+    def block(k: int) -> Array:
+        c = SERIES[k : k + 4]
+        return c[0] * I + c[1] * A + c[2] * A2 + c[3] * A3
+
+    total = block(12) + SERIES[16] * A4
+    for k in (8, 4, 0):
+        total = block(k) + matmul(A4, total)
+    return total

@@ -17,6 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat import scalar
+from fallingcat.axes import common_axes
+from fallingcat.choices import check_choice
+from fallingcat.compile.matmul import matmul
 from fallingcat.control.expm import expm
 from fallingcat.errors import InputError, TraceError
 from fallingcat.functions import quaternions
@@ -201,7 +204,9 @@ class Motion:
 
 def _product(A: Any, B: Array) -> Any:
     """A B; of one traced matrix a product that stays a loop in the compiled code."""
-    if A.dtype != object or A.ndim != 2 or B.ndim != 2:
+    if A.dtype != object and B.dtype != object:
+        return matmul(A, B)
+    if A.ndim != 2 or B.ndim != 2:
         return A @ B
     return np.array(scalar.matmul(A.tolist(), B.tolist()), dtype=object)
 
@@ -236,8 +241,7 @@ SCHEMES = {"euler": _euler, "rk4": _rk4}
 
 
 def _scheme(method: str, known: Mapping[str, Any]) -> Any:
-    if not isinstance(method, str) or method not in known:
-        raise InputError("unknown method", expected=" or ".join(map(repr, known)), got=repr(method))
+    check_choice("method", method, known)
     return known[method]
 
 
@@ -286,11 +290,11 @@ def _prepared(
     batch = robot._prepare(task, values, check=False)  # the robot's functions look at quaternions
     try:
         h = robot._numbers(dt)
-        shape = np.broadcast_shapes(batch.shape, h.shape)
     except (TypeError, ValueError):
-        shape, h = (), np.array(np.nan)
+        h = np.array(np.nan)
     if not np.isfinite(stand_in(h, symbol=0.0)).all():
         raise InputError(f"{task.name}: dt is not a time", expected="a number, or one for each state", got=repr(dt))
+    shape = common_axes(task.name, {"dt": h.shape, "the states": batch.shape}, own=0)
     results = robot._results(task, shape, out)
     q, nu, tau, *wrenches = (
         np.ascontiguousarray(robot._numbers(a if a.shape[:-1] == shape else np.broadcast_to(a, (*shape, a.shape[-1]))))

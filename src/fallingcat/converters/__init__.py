@@ -1,6 +1,6 @@
 """Converters, at the edge, to the states of other libraries and back.
 
->>> to = fc.converters.pinocchio(robot, model.names)
+>>> to = fc.converters.pinocchio(robot, model)
 >>> pin.rnea(model, data, to.q(q), to.nu(q, nu), to.dnu(q, nu, dnu))  # is to.tau(q, robot.inverse_dynamics(q, nu, dnu))
 
 Joints are matched by name: `joint_names` are theirs in the order of their coordinates, ours when None. None of the
@@ -10,7 +10,7 @@ libraries is imported. docs/coming_from.md shows the differences in one table.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fallingcat.converters import conventions
 from fallingcat.converters.converter import Converter as Converter
@@ -26,12 +26,19 @@ __all__ = ["Converter", "PoseAndJoints", "adam", "drake", "idyntree", "mujoco", 
 Names = Iterable[str] | None
 
 
-def pinocchio(robot: Robot, joint_names: Names = None, continuous: Names = None) -> Converter:
+def pinocchio(robot: Robot, joint_names: Names | Any = None, continuous: Names = None, mimic: bool = False) -> Converter:
     """Pinocchio: the same conventions as here, but for unbounded angles, kept as cosine and sine, and the joints' order.
 
-    joint_names: for instance `model.names`. continuous: the joints kept as cosine and sine; those of type `continuous`
-    when None. A planar joint's angle always is.
+    joint_names: the model itself, or names such as `model.names`. mimic: for names of a model built with `mimic=True`,
+    where joints that follow others have no coordinates, as here; the model itself says so. continuous: the joints kept
+    as cosine and sine; those of type `continuous` when None. A planar joint's angle always is.
     """
+    names, sizes = getattr(joint_names, "names", None), getattr(joint_names, "nqs", None)
+    if names is not None and sizes is not None:
+        joint_names = [name for name, size in zip(names, sizes, strict=True) if size > 0]
+    elif mimic and joint_names is not None and not isinstance(joint_names, str):
+        followers = {body.joint_name for body in robot.model.bodies if body.mimics}
+        joint_names = [name for name in joint_names if name not in followers]
     return Converter(robot, conventions.PINOCCHIO, joint_names, continuous)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat import poses
+from fallingcat.axes import common_axes
 from fallingcat.converters import turns
 from fallingcat.converters.conventions import Convention
 from fallingcat.converters.layout import Place, Turning, layout
@@ -240,6 +241,7 @@ class Converter:
         if array.shape[-1:] != (length,):
             what = f"{self.convention.library}: {name} does not fit"
             raise InputError(what, expected=f"shape (..., {length})", got=str(array.shape))
+        common_axes(self.convention.library, {name: array.shape})
         return array
 
     def _refuse_followers(self, what: str) -> None:

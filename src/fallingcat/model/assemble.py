@@ -6,111 +6,62 @@ their other side; the order of the coordinates is that of the file, whatever the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fallingcat.choices import several_names
 from fallingcat.errors import InputError, ModelError
 from fallingcat.model import joints as J
-from fallingcat.model.description import Description, Inertial, Joint, Limits, Pose
+from fallingcat.model.description import Description, Inertial, Joint, Limits
+from fallingcat.model.mimics import resolve
 from fallingcat.model.model import WORLD, Body, FrameOf, Model
+from fallingcat.model.placed import HALF_TURN, HERE, Placed, aligned, unit
 from fallingcat.model.suggest import closest
 from fallingcat.spatial import Inertia
-from fallingcat.spatial.vec3 import IDENTITY
+from fallingcat.spatial.vec3 import IDENTITY, Mat, cross, matmul, transpose, upper
+from fallingcat.text import printable, shown
 
 Array = NDArray[np.float64]
 LockValue = float | Sequence[float]
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A pose as arrays, for the arithmetic of this file."""
-
-    R: Array
-    p: Array
-
-    @staticmethod
-    def of(pose: Pose) -> Placed:
-        return Placed(np.array(pose.rotation), np.array(pose.position))
-
-    def __matmul__(self, other: Placed) -> Placed:
-        return Placed(self.R @ other.R, self.R @ other.p + self.p)
-
-    def inverse(self) -> Placed:
-        return Placed(self.R.T, -self.R.T @ self.p)
-
-    def pose(self) -> Pose:
-        R = _snap(self.R)
-        x, y, z = (float(x) + 0.0 for x in self.p)
-        return Pose(tuple(tuple(float(x) for x in row) for row in R), (x, y, z))  # type: ignore[arg-type]
-
-
-HERE = Placed(np.eye(3), np.zeros(3))
-
-
-def _snap(R: Array) -> Array:
-    """Entries that are 0 or 1 but for rounding become exactly that, so that they fold."""
-    R = np.where(np.abs(R) < 1e-15, 0.0, R)
-    return np.where(np.abs(np.abs(R) - 1.0) < 1e-15, np.sign(R), R)
-
-
-def _unit(axis: Sequence[float] | Array) -> Array:
-    a = np.array(axis, dtype=float)
-    return np.array(a / np.linalg.norm(a))
-
-
-def _aligned(axis: Sequence[float] | Array) -> tuple[int, float, Array]:
-    """(k, sign, A): the joint's frame turned by A has the axis along sign times coordinate axis k."""
-    a = _unit(axis)
-    k = int(np.argmax(np.abs(a)))
-    if np.abs(np.delete(a, k)).max() < 1e-15:
-        return k, float(np.sign(a[k])), np.eye(3)
-    # The shortest rotation that takes z to the axis.
-    v = np.cross([0.0, 0.0, 1.0], a)
-    V = np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
-    if a[2] < -0.5:  # nearly opposite: go through x, where the formula is well conditioned
-        half = np.diag([1.0, -1.0, -1.0])
-        _, _, A = _aligned(half @ a)
-        return 2, 1.0, half @ A
-    return 2, 1.0, np.eye(3) + V + V @ V / (1.0 + a[2])
-
-
-def _revolute(joint: Joint) -> tuple[J.JointModel, Array]:
-    k, sign, A = _aligned(joint.axis)
+def _revolute(joint: Joint) -> tuple[J.JointModel, Mat]:
+    k, sign, A = aligned(joint.axis)
     return J.Revolute(k, sign), A
 
 
-def _prismatic(joint: Joint) -> tuple[J.JointModel, Array]:
-    k, sign, A = _aligned(joint.axis)
+def _prismatic(joint: Joint) -> tuple[J.JointModel, Mat]:
+    k, sign, A = aligned(joint.axis)
     return J.Prismatic(k, sign), A
 
 
-def _helical(joint: Joint) -> tuple[J.JointModel, Array]:
-    k, sign, A = _aligned(joint.axis)
+def _helical(joint: Joint) -> tuple[J.JointModel, Mat]:
+    k, sign, A = aligned(joint.axis)
     return J.Helical(k, sign, joint.pitch), A
 
 
-def _cylindrical(joint: Joint) -> tuple[J.JointModel, Array]:
-    k, sign, A = _aligned(joint.axis)
+def _cylindrical(joint: Joint) -> tuple[J.JointModel, Mat]:
+    k, sign, A = aligned(joint.axis)
     return J.Cylindrical(k, sign), A
 
 
-def _planar(joint: Joint) -> tuple[J.JointModel, Array]:
-    k, sign, A = _aligned(joint.axis)
+def _planar(joint: Joint) -> tuple[J.JointModel, Mat]:
+    k, sign, A = aligned(joint.axis)
     if (k, sign) != (2, 1.0):  # the plane's normal must become z itself
-        e = np.array(J.unit(k, sign))
-        A = np.diag([1.0, -1.0, -1.0]) if k == 2 else np.column_stack([np.cross([0, 0, 1.0], e), [0, 0, 1.0], e])
+        e, z = J.unit(k, sign), J.unit(2)
+        A = HALF_TURN if k == 2 else transpose((cross(z, e), z, e))
     return J.Planar(), A
 
 
-def _universal(joint: Joint) -> tuple[J.JointModel, Array]:
-    first, second = (tuple(float(x) for x in _unit(a)) for a in (joint.axis, joint.axis2))
-    return J.Universal(first, second), np.eye(3)  # type: ignore[arg-type]
+def _universal(joint: Joint) -> tuple[J.JointModel, Mat]:
+    return J.Universal(unit(joint.axis), unit(joint.axis2)), IDENTITY
 
 
-CANONICAL: dict[str, Callable[[Joint], tuple[J.JointModel, Array]]] = {
+CANONICAL: dict[str, Callable[[Joint], tuple[J.JointModel, Mat]]] = {
     "revolute": _revolute,
     "continuous": _revolute,
     "prismatic": _prismatic,
@@ -118,8 +69,8 @@ CANONICAL: dict[str, Callable[[Joint], tuple[J.JointModel, Array]]] = {
     "cylindrical": _cylindrical,
     "planar": _planar,
     "universal": _universal,
-    "spherical": lambda joint: (J.Spherical(), np.eye(3)),
-    "floating": lambda joint: (J.FreeFlyer(), np.eye(3)),
+    "spherical": lambda joint: (J.Spherical(), IDENTITY),
+    "floating": lambda joint: (J.FreeFlyer(), IDENTITY),
 }
 """Per type of the description: the joint model and the turn A of its frame that makes the axis a coordinate axis."""
 
@@ -192,8 +143,8 @@ def _base_link(description: Description, base: str | None) -> str:
         children = {joint.child for joint in description.joints}
         return next(link.name for link in description.links if link.name not in children)
     names = [link.name for link in description.links]
-    if base not in names:
-        raise InputError(f"no link {base!r} to be the base", hint=closest(base, names))
+    if not isinstance(base, str) or base not in names:
+        raise InputError(f"no link {shown(base)} to be the base", hint=closest(base, names))
     return base
 
 
@@ -206,7 +157,7 @@ def _refuse_weightless_base(name: str, bodies: Sequence[Body], root: str, floati
     if sum(body.parent == 0 for body in bodies) < 2:
         raise ModelError(
             f"the floating base {root!r} of robot {name!r} has no mass, so its mass matrix is singular; "
-            f"choose another base, for instance base={bodies[1].name!r} (--base {bodies[1].name}), "
+            f"choose another base, for instance base={bodies[1].name!r} (--base {printable(bodies[1].name)}), "
             "or load it with floating=False (--fixed)"
         )
 
@@ -216,37 +167,30 @@ class _Choice:
 
     def __init__(self, description: Description, joints: Iterable[str] | None, lock: Mapping[str, LockValue]) -> None:
         self.by_name = {joint.name: joint for joint in description.joints}
-        self.master = {joint.name: self._follow(joint) for joint in description.joints if joint.mimic and joint.type != "fixed"}
-        free = [j.name for j in description.joints if j.type != "fixed" and j.name not in self.master]
+        followers = resolve(description.joints)
+        self.master = {name: how for name, how in followers.items() if self.by_name[name].type != "fixed"}
+        # A mapping to nothing: a set that keeps its order.
+        free = dict.fromkeys(j.name for j in description.joints if j.type != "fixed" and j.name not in self.master)
         self._check_names("lock", lock, free)
-        if isinstance(joints, str):
-            raise InputError("joints does not fit", expected="a sequence of names", got=repr(joints), hint=f"joints=[{joints!r}]")
         if joints is None:
             self.movable = [name for name in free if name not in lock]
         else:
-            self.movable = list(joints)
+            self.movable = list(several_names("joints", joints))
             self._check_names("joints", self.movable, free)
-            twice = {name for name in self.movable if self.movable.count(name) > 1}
+            twice = {name for name, count in Counter(self.movable).items() if count > 1}
             both = set(self.movable) & set(lock)
             if twice or both:
                 what = f"joints named twice: {sorted(twice)}" if twice else f"joints both movable and locked: {sorted(both)}"
                 raise InputError(what, hint="name each joint once")
-        self.locked = {name: self._lock_value(name, lock.get(name)) for name in free if name not in self.movable}
+        moving = set(self.movable)
+        self.locked = {name: self._lock_value(name, lock.get(name)) for name in free if name not in moving}
 
-    def _follow(self, joint: Joint) -> tuple[str, float, float]:
-        """The joint at the end of a chain of mimics, with the multiplier and offset of the whole chain."""
-        multiplier, offset = 1.0, 0.0
-        while joint.mimic is not None:
-            multiplier, offset = multiplier * joint.mimic.multiplier, multiplier * joint.mimic.offset + offset
-            joint = self.by_name[joint.mimic.joint]
-        return joint.name, multiplier, offset
-
-    def _check_names(self, argument: str, names: Iterable[str], free: Sequence[str]) -> None:
+    def _check_names(self, argument: str, names: Iterable[str], free: Mapping[str, None]) -> None:
         for name in names:
-            if name in self.master:
+            if isinstance(name, str) and name in self.master:
                 raise InputError(f"{argument}: joint {name!r} follows {self.master[name][0]!r}", hint="name the joint it follows")
-            if name not in free:
-                raise InputError(f"{argument}: no movable joint {name!r}", hint=closest(name, free))
+            if not isinstance(name, str) or name not in free:
+                raise InputError(f"{argument}: no movable joint {shown(name)}", hint=closest(name, free))
 
     def _lock_value(self, name: str, value: LockValue | None) -> list[float]:
         model, _ = CANONICAL[self.by_name[name].type](self.by_name[name])
@@ -342,11 +286,11 @@ class _Tree:
         if joint.type == "fixed":
             return body, at @ (origin if outwards else origin.inverse())
         model, A = CANONICAL[joint.type](joint)
-        turn = Placed(A, np.zeros(3))
+        turn = Placed(A)
         stuck = self._choice.lock_of(joint)
         if stuck is not None:
-            R = np.array(model.rotation(stuck, IDENTITY).matrix(), dtype=np.float64).T
-            moved = origin @ turn @ Placed(R, np.array(model.offset(stuck), dtype=np.float64)) @ turn.inverse()
+            R = transpose(model.rotation(stuck, IDENTITY).matrix())
+            moved = origin @ turn @ Placed(R, model.offset(stuck)) @ turn.inverse()
             return body, at @ (moved if outwards else moved.inverse())
         place = self._places[joint.name]
         if outwards:
@@ -364,8 +308,7 @@ def _inertia(inertial: Inertial, link: Placed, body: int) -> Inertia:
     """The inertia of a link in the coordinates of its body."""
     frame = link @ Placed.of(inertial.pose)
     xx, xy, xz, yy, yz, zz = inertial.inertia
-    I = frame.R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ frame.R.T
-    I = np.where(np.abs(I) < 1e-16 * max(1e-300, float(np.abs(I).max())), 0.0, I)
-    upper = tuple(float(I[i, j]) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
-    com = tuple(float(x) for x in frame.p)
-    return Inertia.from_com(inertial.mass, com, upper, body)  # type: ignore[arg-type]
+    I = matmul(frame.R, matmul(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)), transpose(frame.R)))
+    negligible = 1e-16 * max(1e-300, *(abs(x) for row in I for x in row))
+    Ixx, Ixy, Ixz, Iyy, Iyz, Izz = (0.0 if abs(x) < negligible else x for x in upper(I))
+    return Inertia.from_com(inertial.mass, frame.p, (Ixx, Ixy, Ixz, Iyy, Iyz, Izz), body)

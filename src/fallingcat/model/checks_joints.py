@@ -9,12 +9,15 @@ import numpy as np
 
 from fallingcat.model.checks_tree import find_cycle_members, joint_label
 from fallingcat.model.description import JOINT_TYPES, Description, Joint, Pose, Vector
+from fallingcat.model.mimics import resolve
 from fallingcat.model.report import Report, Suggestions, listed, quoted
 
 SINGLE_COORDINATE = ("revolute", "continuous", "prismatic", "helical")
 _WITH_AXIS = (*SINGLE_COORDINATE, "cylindrical", "planar", "universal")
 # Products of a few such numbers still do not overflow.
 _LARGEST = 1e60
+SMALLEST = 1 / _LARGEST
+"""Of masses and inertias: quotients of a few such numbers do not overflow either."""
 _SHORTEST = 1e-9
 _PARALLEL = 1e-6
 
@@ -188,6 +191,13 @@ def _check_dynamics(joint: Joint, report: Report) -> None:
                 element=joint_label(joint),
                 line=joint.line,
             )
+    if 0 < joint.armature < SMALLEST:
+        report.error(
+            f"the armature is too small to be computed with: {joint.armature:g}",
+            hint="write 0 where there is none",
+            element=joint_label(joint),
+            line=joint.line,
+        )
 
 
 def _check_mimics(description: Description, report: Report) -> None:
@@ -215,6 +225,24 @@ def _check_mimics(description: Description, report: Report) -> None:
             hint="one of them must move on its own",
             element=joint_label(first),
             line=first.line,
+        )
+    if not report.has_errors():
+        _check_chains(description, known, report)
+
+
+def _check_chains(description: Description, known: dict[str, Joint], report: Report) -> None:
+    """Multipliers that are fine one by one may overflow when they are multiplied along a chain."""
+    reported: set[str] = set()
+    for name, (leader, multiplier, offset) in resolve(description.joints).items():
+        if leader in reported or (abs(multiplier) < _LARGEST and abs(offset) < _LARGEST):
+            continue
+        reported.add(leader)
+        report.error(
+            f"it follows {quoted(leader)} through a chain of mimics whose multipliers and offsets grow too large: "
+            f"{multiplier:g} and {offset:g} in all",
+            hint="mend the multipliers along the chain",
+            element=joint_label(known[name]),
+            line=known[name].line,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fallingcat.model.checks_joints import check_finite, check_rotation, pose_numbers
+from fallingcat.model.checks_joints import SMALLEST, check_finite, check_rotation, pose_numbers
 from fallingcat.model.checks_tree import link_label
 from fallingcat.model.description import Description, Inertial
 from fallingcat.model.report import Report
@@ -46,6 +46,14 @@ def _links_of_sound_bodies(bodies: list[WeldedBody]) -> set[str]:
 def _check_mass(inertial: Inertial, label: str, line: int, report: Report) -> None:
     if inertial.mass < 0:
         report.error(f"the mass is negative: {inertial.mass:g} kg", hint="a mass is zero or more", element=label, line=line)
+    for name, size in (("mass", inertial.mass), ("inertia", max(abs(entry) for entry in inertial.inertia))):
+        if 0 < size < SMALLEST and not (name == "inertia" and inertial.mass >= SMALLEST):
+            report.error(
+                f"the {name} is too small to be computed with: {size:g}",
+                hint="write 0 where there is none, and kilograms and metres where there is some",
+                element=label,
+                line=line,
+            )
 
 
 def _check_inertia(inertial: Inertial, supported: bool, label: str, line: int, report: Report) -> None:

@@ -11,8 +11,10 @@ import math
 
 import numpy as np
 
+from fallingcat.model.checks_joints import SMALLEST
 from fallingcat.model.checks_tree import joint_label
 from fallingcat.model.description import Description, Joint, Vector
+from fallingcat.model.mimics import Following, resolve
 from fallingcat.model.report import Report, listed
 from fallingcat.model.welds import Array, WeldedBody
 
@@ -70,15 +72,14 @@ def _weightless_branches(bodies: list[WeldedBody]) -> set[str]:
 
 def _groups(description: Description) -> dict[str, list[Joint]]:
     """For each joint that moves by itself, the joint and its followers, chains resolved."""
-    joints = {joint.name: joint for joint in description.joints}
+    moving = [joint for joint in description.joints if joint.type != "fixed"]
+    followers = resolve(moving)
     groups: dict[str, list[Joint]] = {}
-    for joint in description.joints:
-        leader = joint
-        # A multiplier of zero breaks the chain: such a joint stands still whatever its leader does.
-        while leader.type != "fixed" and leader.mimic is not None and leader.mimic.multiplier != 0.0:
-            leader = joints[leader.mimic.joint]
-        if leader.type != "fixed" and leader.mimic is None:
-            groups.setdefault(leader.name, []).append(joint)
+    for joint in moving:
+        leader = followers.get(joint.name, Following(joint.name, 1.0, 0.0))
+        # With a multiplier of zero, or as good as zero, it stands still whatever its leader does.
+        if abs(leader.multiplier) > SMALLEST:
+            groups.setdefault(leader.leader, []).append(joint)
     return groups
 
 

@@ -102,7 +102,10 @@ class Model:
     @cached_property
     def mass(self) -> float:
         """Of all that can move."""
-        return float(sum(body.inertia.mass for body in self.bodies))
+        total = 0.0
+        for body in self.bodies:  # not `sum`, which rounds floats differently from Python 3.12 on
+            total += body.inertia.mass
+        return total
 
     @cached_property
     def digest(self) -> str:

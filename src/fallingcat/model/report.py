@@ -6,21 +6,11 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 from fallingcat.model.findings import Finding, Severity
+from fallingcat.text import printable as printable
+from fallingcat.text import quoted as quoted
 
 MAX_FINDINGS = 1000
 """Of each severity. Nobody mends more at once, and a broken file can have a hundred thousand."""
-
-
-def printable(text: str, limit: int = 80) -> str:
-    """The text, shortened and with unprintable characters escaped, so that a hostile name cannot garble a terminal."""
-    if len(text) > limit:
-        text = text[: limit - 3] + "..."
-    return text if text.isprintable() else repr(text)[1:-1]
-
-
-def quoted(text: str, limit: int = 60) -> str:
-    """The text in quotes, fit for a message."""
-    return f"'{printable(text, limit)}'"
 
 
 def listed(names: Sequence[str], limit: int = 6) -> str:
@@ -61,7 +51,7 @@ class Report:
     """A growing list of findings about one file."""
 
     def __init__(self, file: str) -> None:
-        self.file = file
+        self.file = printable(file, limit=1000)
         self.findings: list[Finding] = []
         self._counts: dict[Severity, int] = {"error": 0, "warning": 0}
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 
+from fallingcat import elementary
 from fallingcat.model.description import Rotation
 
 
 def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Rotation:
     """Rz(yaw) Ry(pitch) Rx(roll): turns about the fixed x, y and z axes, in this order."""
-    sr, cr = math.sin(roll), math.cos(roll)
-    sp, cp = math.sin(pitch), math.cos(pitch)
-    sy, cy = math.sin(yaw), math.cos(yaw)
+    sr, cr = elementary.sin(roll), elementary.cos(roll)
+    sp, cp = elementary.sin(pitch), elementary.cos(pitch)
+    sy, cy = elementary.sin(yaw), elementary.cos(yaw)
     return (
         (_clean(cy * cp), _clean(cy * sp * sr - sy * cr), _clean(cy * sp * cr + sy * sr)),
         (_clean(sy * cp), _clean(sy * sp * sr + cy * cr), _clean(sy * sp * cr - cy * sr)),

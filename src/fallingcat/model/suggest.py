@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from fallingcat.text import printable
+
 
 def closest(name: object, known: Iterable[str]) -> str:
     """A phrase that offers the names nearest to a wrong one."""
@@ -14,5 +16,5 @@ def closest(name: object, known: Iterable[str]) -> str:
         return "did you mean " + " or ".join(repr(n) for n in near) + "?"
     if not names:
         return "there are none"
-    shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+    shown = ", ".join(map(printable, names[:6])) + (", ..." if len(names) > 6 else "")
     return f"there are: {shown}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fallingcat.model.description import Description
 from fallingcat.model.joints import FreeFlyer, JointModel, Reversed
 from fallingcat.model.model import WORLD, Model
+from fallingcat.text import printable
 
 
 def joint_words(joint: JointModel) -> str:
@@ -28,10 +29,10 @@ def rows(model: Model) -> list[tuple[str, str, str, float]]:
     while stack:
         i, indent, last = stack.pop()
         body = model.bodies[i]
-        joint = f"{body.joint_name} ({joint_words(body.joint)}"
+        joint = f"{printable(body.joint_name)} ({joint_words(body.joint)}"
         if body.mimics:
             joint += f", follows x {body.multiplier:g}"
-        table.append((indent + ("└─ " if last else "├─ "), body.name, joint + ")", float(body.inertia.mass)))
+        table.append((indent + ("└─ " if last else "├─ "), printable(body.name), joint + ")", float(body.inertia.mass)))
         below = indent + ("   " if last else "│  ")
         stack += [(c, below, k == len(children[i]) - 1) for k, c in enumerate(children[i])][::-1]
     return table
@@ -41,7 +42,7 @@ def tree_text(model: Model, description: Description) -> str:
     """The tree with joints and masses, and a line of totals."""
     base = "floating" if model.floating else "fixed"
     head = (
-        f"{model.name}: {model.nv} degrees of freedom ({model.n} in joints), {base} base {model.base!r}, "
+        f"{printable(model.name)}: {model.nv} degrees of freedom ({model.n} in joints), {base} base {model.base!r}, "
         f"{model.mass:.4g} kg, {len(description.links)} links"
     )
     table = rows(model)

@@ -273,7 +273,7 @@ class _Reader:
             lower, upper = -INFINITY, INFINITY
         return Limits(
             lower + 0.0,  # -0.0 becomes 0.0
-            upper,
+            upper + 0.0,
             INFINITY if velocity is None else velocity,
             INFINITY if effort is None else effort,
         )

@@ -67,6 +67,9 @@ class _TreeBuilder:
         self._parser.EndElementHandler = self._end
         self._parser.StartDoctypeDeclHandler = self._doctype
         self._parser.EntityDeclHandler = self._entity
+        self._parser.AttlistDeclHandler = self._declaration
+        self._parser.ElementDeclHandler = self._declaration
+        self._parser.NotationDeclHandler = self._declaration
         self._root: Element | None = None
         self._open: list[Element] = []
         self._count = 0
@@ -127,6 +130,14 @@ class _TreeBuilder:
         raise XmlError(
             f"the entity {quoted(name)} is declared; entities are neither expanded nor fetched",
             hint="delete the declaration and write the text out where it is used",
+            line=self._parser.CurrentLineNumber,
+        )
+
+    def _declaration(self, name: str, *rest: object) -> None:
+        """Defaults of attributes would be put into every element, which a short text can have by the hundred thousand."""
+        raise XmlError(
+            f"the DOCTYPE declares something about {quoted(name)}; declarations are not read",
+            hint="delete the <!DOCTYPE ...> with all that is in its brackets, and write attributes where they belong",
             line=self._parser.CurrentLineNumber,
         )
 

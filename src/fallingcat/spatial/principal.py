@@ -24,8 +24,11 @@ def principal(I: Sym) -> Principal:
         p, q = max(((0, 1), (0, 2), (1, 2)), key=lambda pq: abs(A[pq[0]][pq[1]]))
         if abs(A[p][q]) <= 1e-18 * scale_:
             break
-        theta = 0.5 * math.atan2(2.0 * A[p][q], A[q][q] - A[p][p])
-        c, s = math.cos(theta), math.sin(theta)
+        # The smaller root t = tan(theta) of t^2 + 2 t cot(2 theta) = 1, by square roots alone: they round alike everywhere.
+        cot = (A[q][q] - A[p][p]) / (2.0 * A[p][q])
+        t = math.copysign(1.0 / (abs(cot) + math.sqrt(1.0 + cot * cot)), cot)
+        c = 1.0 / math.sqrt(1.0 + t * t)
+        s = t * c
         for M in (A, V):  # columns p and q turn by theta
             for row in M:
                 row[p], row[q] = c * row[p] - s * row[q], s * row[p] + c * row[q]

@@ -101,9 +101,10 @@ def left_jacobian_inverse(w: Vec) -> Mat:
 
 
 def from_quaternion(q: Quaternion) -> Mat:
-    """The rotation of a quaternion of any non-zero length."""
+    """The rotation of a quaternion of any non-zero length; NaN throughout if it is not finite."""
     x, y, z, w = q
-    s = 2.0 / (x * x + y * y + z * z + w * w)
+    squared = x * x + y * y + z * z + w * w
+    s = scalar.where_less(squared, math.inf, 2.0 / squared, math.nan)
     sx, sy, sz = s * x, s * y, s * z
     xx, yy, zz = sx * x, sy * y, sz * z
     xy, xz, yz = sx * y, sx * z, sy * z
@@ -147,5 +148,7 @@ def quaternion_product(a: Quaternion, b: Quaternion) -> Quaternion:
 
 
 def quaternion_normalized(q: Quaternion) -> Quaternion:
-    s = 1.0 / scalar.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    """NaN throughout if it is not finite."""
+    squared = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
+    s = scalar.where_less(squared, math.inf, 1.0 / scalar.sqrt(squared), math.nan)
     return (s * q[0], s * q[1], s * q[2], s * q[3])

@@ -18,18 +18,20 @@ from fallingcat.trace.ops import fused
 
 @dataclass(frozen=True)
 class DotTable:
-    """out[place + c step] = A[left:left + inner] . B[:, right + c] for every job, zero elsewhere."""
+    """out[place + c step] = A[left:left + inner] . B[:, right + c] for every job, zero elsewhere; a job may have fewer terms."""
 
     size: int
     inner: int
     right_width: int
     """Columns of B."""
     jobs: tuple[Dots, ...]
-    """Ordered by the slab they write to."""
+    """Ordered by the slab they write to, then by the number of terms, most first."""
     slab: int
     """Jobs stay within stretches of this length."""
     add: bool = False
     """Do jobs that meet add up?"""
+    side: int = 0
+    """Of a symmetric matrix: jobs go along rows, and what they write at (i, j) is written at (j, i) too. 0 for all else."""
     output: int | None = None
     """The output that this block is, as a whole."""
     is_block = True
@@ -38,7 +40,7 @@ class DotTable:
     @property
     def name(self) -> str:
         whole = "" if self.output is None else f" (output {self.output})"
-        how = f"{'adding, ' if self.add else ''}table {self._digest}"
+        how = f"{'adding, ' if self.add else ''}{'mirrored, ' if self.side else ''}table {self._digest}"
         return f"{len(self.jobs)} rows of dot products of {self.inner} into {self.size}{whole}, {how},"
 
     @property
@@ -48,26 +50,39 @@ class DotTable:
 
     @property
     def flops(self) -> int:
-        return sum(2 * self.inner * job.columns for job in self.jobs)
+        return sum(2 * self.terms(job) * job.columns for job in self.jobs)
+
+    def terms(self, job: Dots) -> int:
+        """Products in each sum of a job."""
+        return job.terms or self.inner
 
     @property
     def has_gaps(self) -> bool:
         """Are there places that no job writes?"""
-        return self.add or sum(job.columns for job in self.jobs) < self.size
+        written = sum(job.columns for job in self.jobs)
+        if self.side:  # a pair of places each, but for the diagonal, which is at the multiples of side + 1
+            turn = self.side + 1
+            written += sum(job.columns - (job.place + job.columns - 1) // turn + (job.place - 1) // turn for job in self.jobs)
+        return self.add or written < self.size
 
     def evaluate(self, A: Sequence[float], B: Sequence[float]) -> list[float]:
         out = [0.0] * self.size
-        for left, right, columns, place, step in self.jobs:
+        for job in self.jobs:
+            left, right, columns, place, step, _ = job
             for c in range(columns):
                 total = A[left] * B[right + c]
-                for m in range(1, self.inner):
+                for m in range(1, self.terms(job)):
                     total = fused(A[left + m], B[m * self.right_width + right + c], total)
                 at = place + c * step
                 out[at] = out[at] + total if self.add else total
+                if self.side:
+                    out[at % self.side * self.side + at // self.side] = out[at]
         return out
 
 
-def dot_table(graph: Any, A: int, B: Sequence[Sequence[int]], jobs: Sequence[Dots], size: int, slab: int, add: bool) -> int:
+def dot_table(
+    graph: Any, A: int, B: Sequence[Sequence[int]], jobs: Sequence[Dots], size: int, slab: int, add: bool, side: int = 0
+) -> int:
     """The node of listed dot products; A is the node of a block, B holds node ids.
 
     Columns of B that are zero are left out, and with them the jobs that would only write zeros.
@@ -76,9 +91,9 @@ def dot_table(graph: Any, A: int, B: Sequence[Sequence[int]], jobs: Sequence[Dot
     zero = [all(graph.constants[row[k]] == 0.0 for row in B) for k in range(width)]
     kept = [part for job in jobs for part in _without_zeros(job, zero)]
     slab = slab or size
-    kept.sort(key=lambda job: job.place // slab)
+    kept.sort(key=lambda job: (job.place // slab, -(job.terms or len(B))))  # the order in which a slab is filled
     right = graph.raw(Pack(len(B), width), *(x for row in B for x in row))
-    return int(graph.raw(DotTable(size, len(B), width, tuple(kept), slab, add), A, right))
+    return int(graph.raw(DotTable(size, len(B), width, tuple(kept), slab, add, side), A, right))
 
 
 def _without_zeros(job: Dots, zero: list[bool]) -> list[Dots]:
@@ -92,6 +107,7 @@ def _without_zeros(job: Dots, zero: list[bool]) -> list[Dots]:
         if live and start is None:
             start = c
         elif not live and start is not None:
-            parts.append(Dots(job.left, job.right + start, c - start, job.place + start * job.step, job.step))
+            place = job.place + start * job.step
+            parts.append(job._replace(right=job.right + start, columns=c - start, place=place))
             start = None
     return parts

@@ -212,14 +212,16 @@ class Block:
         return (self[k] for k in range(len(self)))
 
 
-def _dots(A: Sequence[Any] | Block, B: scalar.Matrix, jobs: Sequence[scalar.Dots], size: int, slab: int, add: bool) -> Any:
+def _dots(
+    A: Sequence[Any] | Block, B: scalar.Matrix, jobs: Sequence[scalar.Dots], size: int, slab: int, add: bool, side: int
+) -> Any:
     graph = A.graph if isinstance(A, Block) else next(x.graph for row in (A, *B) for x in row if type(x) is Expr)
 
     def ids(row: Sequence[Any]) -> list[int]:
         return [node_id(graph, x) for x in row]
 
     left = A.index if isinstance(A, Block) else graph.raw(Pack(1, len(A)), *ids(A))
-    return Block(graph, dot_table(graph, left, [ids(row) for row in B], jobs, size, slab, add), (size,))
+    return Block(graph, dot_table(graph, left, [ids(row) for row in B], jobs, size, slab, add, side), (size,))
 
 
 scalar.register(

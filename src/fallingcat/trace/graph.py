@@ -5,15 +5,24 @@ A node is (operation, argument ids...), an input or a constant. Equal nodes are 
 
 from __future__ import annotations
 
-from fallingcat.trace.rules import RULES
+from fallingcat import announce
+from fallingcat.errors import TraceError
+from fallingcat.trace.rules import RULES, SYMBOLIC
 
 Node = tuple[object, ...]
+
+LARGE = 300_000
+"""Nodes at which a word is said: tracing goes on for seconds."""
+HOPELESS = 20_000_000
+"""Nodes at which tracing ends: they take ten gigabytes, and compiling them would take half an hour and more memory yet."""
+_MILESTONES = frozenset((LARGE, HOPELESS))
 
 
 class Graph:
     """Nodes in the order they were made; arguments before users."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "function") -> None:
+        self.name = name
         self.nodes: list[Node] = []
         self.constants: list[float | None] = []
         """The value of every constant node, None for the others."""
@@ -23,10 +32,22 @@ class Graph:
         index = self._known.get(node)
         if index is None:
             index = len(self.nodes)
+            if index in _MILESTONES:
+                self._grown(index)
             self._known[node] = index
             self.nodes.append(node)
             self.constants.append(constant)
         return index
+
+    def _grown(self, size: int) -> None:
+        """A word on the way, and an end where going on makes no sense."""
+        if size < HOPELESS:
+            announce.tracing(self.name, size)
+            return
+        raise TraceError(
+            f"{self.name}: the program for this robot has more than {HOPELESS:,} operations, too many to be compiled; "
+            f"robot.kernel({self.name!r}).eager(...) computes the same without compiling"
+        )
 
     def constant(self, value: float) -> int:
         value = float(value)
@@ -42,7 +63,13 @@ class Graph:
 
     def apply(self, op: str, *args: int) -> int:
         """The node after the rewrite rules: the first rule that answers wins."""
-        for rule in RULES[op]:
+        constants = self.constants
+        rules = SYMBOLIC[op]
+        for a in args:
+            if constants[a] is not None:
+                rules = RULES[op]
+                break
+        for rule in rules:
             result = rule(self, *args)
             if result is not None:
                 return result

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from fallingcat import elementary
+
 
 @dataclass(frozen=True)
 class Op:
@@ -47,10 +49,6 @@ def _div(a: float, b: float) -> float:
     return math.copysign(math.inf, a) * math.copysign(1.0, b)
 
 
-def _finite(function: Callable[[float], float]) -> Callable[[float], float]:
-    return lambda x: function(x) if math.isfinite(x) else math.nan
-
-
 OPS: dict[str, Op] = {
     "add": Op(2, lambda a, b: a + b, 1, "{} + {}"),
     "sub": Op(2, lambda a, b: a - b, 1, "{} - {}"),
@@ -61,9 +59,9 @@ OPS: dict[str, Op] = {
     "fms": Op(3, lambda a, b, c: fused(a, b, -c), 2, "{} * {} - {}"),
     "fnma": Op(3, lambda a, b, c: fused(-a, b, c), 2, "{2} - {0} * {1}"),
     "sqrt": Op(1, lambda a: math.sqrt(a) if a >= 0.0 else math.nan, 1, "sqrt {}"),
-    "sin": Op(1, _finite(math.sin), 1, "sin {}"),
-    "cos": Op(1, _finite(math.cos), 1, "cos {}"),
-    "atan2": Op(2, math.atan2, 1, "atan2 {}, {}"),
+    "sin": Op(1, elementary.sin, 1, "sin {}"),
+    "cos": Op(1, elementary.cos, 1, "cos {}"),
+    "atan2": Op(2, elementary.atan2, 1, "atan2 {}, {}"),
     "select": Op(4, lambda a, b, c, d: c if a < b else d, 1, "{2} if {0} < {1} else {3}"),
     "taint": Op(1, lambda a: a * 0.0, 0, "taint {}"),
 }

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from fallingcat.errors import TraceError
@@ -44,11 +46,11 @@ class Program:
     """Per output, the value of every entry in row-major order; empty for an output that is one block as a whole."""
     input_names: tuple[str, ...] = field(default=())
 
-    @property
+    @cached_property
     def input_count(self) -> int:
         return sum(i.size for i in self.inputs)
 
-    @property
+    @cached_property
     def first(self) -> int:
         """The number of the first computed value."""
         return self.input_count + len(self.constants)
@@ -66,27 +68,33 @@ class Program:
     def verify(self) -> Program:
         """Check that it is well formed; raises TraceError, returns itself."""
         blocks: set[int] = set()
+        first = self.first
         for k, (op, args) in enumerate(self.instructions):
-            if isinstance(op, str) and op not in OPS:
-                raise TraceError(f"{self.name}: instruction {k} has unknown operation {op!r}")
-            takes = (False,) * OPS[op].arity if isinstance(op, str) else op.takes_blocks
-            if len(args) != len(takes):
-                raise TraceError(f"{self.name}: instruction {k}, {op}, has {len(args)} arguments, not {len(takes)}")
-            if not all(0 <= a < self.first + k for a in args):
+            if isinstance(op, str):
+                if op not in OPS:
+                    raise TraceError(f"{self.name}: instruction {k} has unknown operation {op!r}")
+                takes, fits = OPS[op].arity, blocks.isdisjoint(args)
+            else:
+                takes = len(op.takes_blocks)
+                fits = all((a in blocks) == block for a, block in zip(args, op.takes_blocks, strict=False))
+                if op.is_block:
+                    blocks.add(first + k)
+            if len(args) != takes:
+                raise TraceError(f"{self.name}: instruction {k}, {op}, has {len(args)} arguments, not {takes}")
+            if args and not (min(args) >= 0 and max(args) < first + k):
                 raise TraceError(f"{self.name}: instruction {k}, {op}, uses a value that is not there yet")
-            if any((a in blocks) != block for a, block in zip(args, takes, strict=True)):
+            if not fits:
                 raise TraceError(f"{self.name}: instruction {k}, {op}, mixes up numbers and blocks")
-            if not isinstance(op, str) and op.is_block:
-                blocks.add(self.first + k)
         if len(self.results) != len(self.outputs):
             raise TraceError(f"{self.name}: {len(self.results)} results for {len(self.outputs)} outputs")
+        end = first + len(self.instructions)
         wholes = {op.output: op.size for op, _ in self.instructions if isinstance(op, DotTable)}
         for j, (output, values) in enumerate(zip(self.outputs, self.results, strict=True)):
             if not values and wholes.get(j) == output.size:
                 continue
             if len(values) != output.size:
                 raise TraceError(f"{self.name}: output {output.name} has {len(values)} entries, not {output.size}")
-            if not all(0 <= v < self.first + len(self.instructions) and v not in blocks for v in values):
+            if not all(0 <= v < end and v not in blocks for v in values):
                 raise TraceError(f"{self.name}: output {output.name} uses a value that is never computed")
         return self
 
@@ -118,7 +126,7 @@ class Program:
 
 def trace(task: Task) -> Program:
     """Run a task on symbols and keep what its outputs need."""
-    graph, vectors = symbols(task.inputs)
+    graph, vectors = symbols(task.inputs, task.name)
     try:
         flats = task.flat(vectors)
     except TypeError as error:
@@ -126,9 +134,9 @@ def trace(task: Task) -> Program:
     return assemble(task, graph, flats)
 
 
-def symbols(inputs: Sequence[Input]) -> tuple[Graph, list[list[Any]]]:
+def symbols(inputs: Sequence[Input], name: str = "") -> tuple[Graph, list[list[Any]]]:
     """A new graph, and one vector of its symbols per input."""
-    graph = Graph()
+    graph = Graph(name)
     vectors: list[list[Any]] = []
     position = 0
     for spec in inputs:
@@ -202,15 +210,14 @@ def _spoil(graph: Graph, node: Any, total: Any) -> int:
 
 
 def _needed(graph: Graph, outputs: list[list[int]]) -> set[int]:
-    needed: set[int] = set()
-    stack = [i for flat in outputs for i in flat]
-    while stack:
-        i = stack.pop()
-        if i not in needed:
-            needed.add(i)
-            node: Any = graph.nodes[i]
+    """All that the outputs depend on. Arguments are older than their users, so one look at each node, newest first, is enough."""
+    needed = {i for flat in outputs for i in flat}
+    nodes: list[Any] = graph.nodes
+    for i in range(max(needed, default=-1), -1, -1):
+        if i in needed:
+            node = nodes[i]
             if node[0] != "const" and node[0] != "input":
-                stack.extend(node[1:])
+                needed.update(node[1:])
     return needed
 
 
@@ -237,9 +244,9 @@ def _extract(task: Task, graph: Graph, outputs: list[list[int]]) -> Program:
     for i in live:
         if i in number or i in swallowed:
             continue
-        op, *args = fused.get(i, nodes[i])
+        node = fused.get(i, nodes[i])
         number[i] = first + len(instructions)
-        instructions.append((op, tuple(number[a] for a in args)))
+        instructions.append((node[0], tuple([number[a] for a in node[1:]])))
     results = tuple(() if is_whole(flat) else tuple(number[i] for i in flat) for flat in outputs)
     final, results = start_sums(first, instructions, results)
     return Program(task.name, task.inputs, task.outputs, tuple(constants), final, results)
@@ -247,10 +254,7 @@ def _extract(task: Task, graph: Graph, outputs: list[list[int]]) -> Program:
 
 def _choose_fused(nodes: list[Any], live: list[int], kept: set[int]) -> tuple[dict[int, Any], set[int]]:
     """Which sums become fused multiply-adds, and which products disappear into them."""
-    uses: Counter[int] = Counter()
-    for i in live:
-        if nodes[i][0] not in ("const", "input"):
-            uses.update(nodes[i][1:])
+    uses = Counter(chain.from_iterable(nodes[i][1:] for i in live if nodes[i][0] not in ("const", "input")))
     fused: dict[int, Any] = {}
     swallowed: set[int] = set()
 

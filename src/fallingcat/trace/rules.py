@@ -4,6 +4,7 @@ A rule takes the graph and argument ids and answers with an id, or None when it 
 Zeros and ones disappear, constants fold, minus signs move outwards until an addition swallows them,
 and the arguments of commutative operations are ordered so that equal terms are shared.
 Multiplying by a zero that is known while tracing gives zero whatever the other factor becomes at run time.
+Most operations have no constant among their arguments: for these, `SYMBOLIC` has the rules that may still apply.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ def fold(op: str) -> Rule:
         values = [constants[a] for a in args]
         return None if None in values else g.constant(evaluate(*values))
 
+    rule.folds = True  # type: ignore[attr-defined]
     return rule
 
 
@@ -171,3 +173,12 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "select": (select_known,),
     "taint": (fold("taint"),),
 }
+
+_FOR_CONSTANTS = (add_zero, mul_trivial, div_trivial)
+"""Rules, besides folding, that answer only if some argument is a constant."""
+
+SYMBOLIC: dict[str, tuple[Rule, ...]] = {
+    op: tuple(rule for rule in rules if rule not in _FOR_CONSTANTS and not getattr(rule, "folds", False))
+    for op, rules in RULES.items()
+}
+"""The same table without the rules that need a constant."""

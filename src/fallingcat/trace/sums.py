@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 Instruction = tuple[Any, tuple[int, ...]]
@@ -40,7 +41,7 @@ class Start(NamedTuple):
 
 def start_sums(first: int, instructions: Sequence[Instruction], results: Sequence[Sequence[int]]) -> Program:
     """The instructions and results of an equal program with fewer instructions; values are numbered from `first`."""
-    uses = Counter(a for _, args in instructions for a in args)
+    uses = Counter(chain.from_iterable(args for _, args in instructions))
     uses.update(value for flat in results for value in flat)
     sums: dict[int, list[Term]] = {}
     started: dict[int, Start] = {}
@@ -103,7 +104,7 @@ def _renumbered(
         if value in gone:
             continue
         if value not in started:
-            number[value] = make(op, *(number[a] for a in args))
+            number[value] = make(op, *[number[a] for a in args])
             continue
         added, other, terms = started[value]
         total = number[other]

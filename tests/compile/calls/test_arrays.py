@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided
 from shared import PAIR, Pair, refused
 
 import fallingcat as fc
@@ -161,6 +162,20 @@ def test_read_only_out_is_refused(ball: fc.Robot, batch: Any) -> None:
     out = readonly(np.zeros((6, 11)))
     refused(lambda: ball.inverse_dynamics(*batch, out=out), "read-only")
     assert (out == 0.0).all()
+
+
+def test_out_whose_entries_share_memory_is_refused(ball: fc.Robot, batch: Any) -> None:
+    """One number cannot hold several results; views that only look like it are fine."""
+    expected = ball.inverse_dynamics(*batch)
+    rows, columns = expected.shape
+    for strides in ((0, 0), (0, 8), (8, 0), (8, 8), (16, 8), (4, 8 * rows)):
+        out = as_strided(np.empty(rows * columns), (rows, columns), strides)
+        refused(lambda out=out: ball.inverse_dynamics(*batch, out=out), "share memory", "strides")
+    assert rows < columns  # so that no sum of steps comes twice
+    interleaved = as_strided(np.empty(rows * columns * 4), (rows, columns), (8 * columns, 8 * (columns + 1)))
+    assert ball.inverse_dynamics(*batch, out=interleaved).tobytes() == expected.tobytes()
+    one_row = as_strided(np.empty(columns), (1, columns), (0, 8))
+    assert ball.inverse_dynamics(*(v[:1] for v in batch), out=one_row).tobytes() == expected[:1].tobytes()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

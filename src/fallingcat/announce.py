@@ -1,0 +1,49 @@
+"""What is said before a long wait: one line on a terminal, and a record for programs that log.
+
+The logger is "fallingcat", the level INFO. FALLINGCAT_QUIET=1 keeps the terminal quiet;
+`logging.getLogger("fallingcat").setLevel("WARNING")` turns off both.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+
+LONG = 5.0
+"""Seconds of waiting that are worth a word."""
+SECONDS_PER_CHARACTER = 0.3e-6
+"""Of LLVM's text, as measured on a core of 2021; a shared or older one may take twice as long."""
+QUICK_SECONDS_PER_CHARACTER = 0.15e-6
+"""Likewise, where the straight code is compiled quickly and not thoroughly."""
+
+_logger = logging.getLogger("fallingcat")
+
+
+def say(text: str) -> None:
+    """One line, unless somebody wants quiet."""
+    if _logger.level > logging.INFO:
+        return
+    _logger.info(text)
+    heard = _logger.isEnabledFor(logging.INFO) and _logger.hasHandlers()
+    if not heard and not _quiet() and sys.stderr is not None and sys.stderr.isatty():
+        print(f"fallingcat: {text}", file=sys.stderr, flush=True)
+
+
+def _quiet() -> bool:
+    return os.environ.get("FALLINGCAT_QUIET", "").strip() not in ("", "0")
+
+
+def tracing(name: str, operations: int) -> None:
+    """A program grows large while it is traced."""
+    say(f"{name} of this robot is a large program: {operations:,} operations traced so far, and more to come; {_instead(name)}")
+
+
+def compiling(name: str, operations: int, seconds: float) -> None:
+    """Machine code is about to be made."""
+    if seconds >= LONG:
+        say(f"compiling {name}, {operations:,} operations a state, may take about {seconds:.0f} s, once; {_instead(name)}")
+
+
+def _instead(name: str) -> str:
+    return f"robot.kernel({name!r}).eager(...) runs without compiling"

@@ -1,0 +1,43 @@
+"""Options that are one word of a few, and those that are true or false: anything else is refused in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from fallingcat.errors import InputError
+from fallingcat.text import shown
+
+REPRESENTATIONS = ("body", "mixed", "inertial")
+"""Of a twist (paper 004, eq. 10)."""
+
+
+def check_choice(name: str, value: Any, known: Collection[str]) -> None:
+    """Refuse what is not one of the known words: arrays too, whose comparison with a word is an array."""
+    if not isinstance(value, str) or value not in known:
+        words = [repr(word) for word in known]
+        raise InputError(f"unknown {name}", expected=f"{', '.join(words[:-1])} or {words[-1]}", got=shown(value))
+
+
+def check_representation(value: Any) -> None:
+    """Refuse what is no representation of a twist."""
+    check_choice("representation", value, REPRESENTATIONS)
+
+
+def check_truth(name: str, value: Any) -> None:
+    """Refuse what is neither true nor false."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name} is not a truth value", expected="True or False", got=shown(value))
+
+
+def several_names(option: str, value: Any) -> tuple[str, ...]:
+    """The names in a sequence of them; one name alone is not meant as its letters."""
+    try:
+        if not isinstance(value, str):
+            return tuple(value)
+        hint = f"{option}=[{shown(value)}]"
+    except TypeError:
+        hint = ""
+    raise InputError(f"{option} does not fit", expected="a sequence of names", got=shown(value), hint=hint)

@@ -1,0 +1,104 @@
+"""One LLVM function, written from top to bottom: names and labels are made up here, so that the text reads like code.
+
+    f = Function("f", "ptr", ("ptr %x",))
+    otherwise = f.label("otherwise")
+    f.require(f.value("icmp ne ptr %x, null"), otherwise)   # goes on here if it holds
+    f.give(f.load("ptr", "%x"))
+    f.begin(otherwise)
+    f.give("null")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class Function:
+    """The text of a function under construction; `text` is the whole."""
+
+    def __init__(self, name: str, returns: str, parameters: Sequence[str], internal: bool = False) -> None:
+        linkage = "internal " if internal else ""
+        self._head = f"define {linkage}{returns} @{name}({', '.join(parameters)}) #1 {{"
+        self._returns = returns
+        self._room: list[str] = []
+        self._lines: list[str] = []
+        self._count = 0
+        self.block = "entry"
+        """The label of the block that is being written."""
+
+    @property
+    def text(self) -> str:
+        return "\n".join([self._head, "entry:", *self._room, *self._lines, "}"])
+
+    def _fresh(self) -> int:
+        self._count += 1
+        return self._count
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Values
+
+    def value(self, expression: str) -> str:
+        """The name of a new value."""
+        name = f"%v{self._fresh()}"
+        self._lines.append(f"  {name} = {expression}")
+        return name
+
+    def do(self, instruction: str) -> None:
+        """An instruction without a value."""
+        self._lines.append(f"  {instruction}")
+
+    def room(self, type_: str, count: int = 1, align: int = 8) -> str:
+        """Room on the stack, for as long as the function runs."""
+        name = f"%v{self._fresh()}"
+        self._room.append(f"  {name} = alloca [{max(1, count)} x {type_}], align {align}")
+        return name
+
+    def at(self, pointer: str, offset: int | str) -> str:
+        """A place some bytes further."""
+        return pointer if offset == 0 else self.value(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def load(self, type_: str, pointer: str, offset: int | str = 0) -> str:
+        return self.value(f"load {type_}, ptr {self.at(pointer, offset)}, align {4 if type_ == 'i32' else 8}")
+
+    def store(self, type_: str, value: str, pointer: str, offset: int | str = 0) -> None:
+        self.do(f"store {type_} {value}, ptr {self.at(pointer, offset)}, align 8")
+
+    def call(self, returns: str, function: str, *arguments: str) -> str:
+        """The value of a call; arguments with their types."""
+        text = f"call {returns} @{function}({', '.join(arguments)})"
+        if returns == "void":
+            self.do(text)
+            return ""
+        return self.value(text)
+
+    def same(self, a: str, b: str, type_: str = "ptr") -> str:
+        return self.value(f"icmp eq {type_} {a}, {b}")
+
+    def both(self, a: str, b: str) -> str:
+        return self.value(f"and i1 {a}, {b}")
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Ways
+
+    def label(self, hint: str) -> str:
+        """A name for a block that is yet to be begun."""
+        return f"{hint}{self._fresh()}"
+
+    def begin(self, label: str) -> None:
+        self._lines.append(f"{label}:")
+        self.block = label
+
+    def go(self, label: str) -> None:
+        self.do(f"br label %{label}")
+
+    def branch(self, condition: str, yes: str, no: str) -> None:
+        self.do(f"br i1 {condition}, label %{yes}, label %{no}")
+
+    def require(self, condition: str, otherwise: str) -> None:
+        """Go on here if the condition holds, else to the label."""
+        on = self.label("on")
+        self.branch(condition, on, otherwise)
+        self.begin(on)
+
+    def give(self, value: str = "") -> None:
+        self.do(f"ret {self._returns} {value}".rstrip())

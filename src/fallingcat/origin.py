@@ -1,0 +1,73 @@
+"""Is what a task runs the library's own code, so that a name says what it does?
+
+The cache knows an algorithm by its name and the digest of the library's source, and need not trace it. That holds only
+while the algorithm and the classes of the model come from that source, and nobody has put something else in their place.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from operator import is_
+from types import FunctionType
+from typing import Any
+
+from fallingcat.compile.fingerprint import covers
+from fallingcat.model.joints import Reversed
+from fallingcat.model.model import Model
+
+ROOMS = ("algorithms", "spatial", "scalar", "task", "trace", "model.joints", "model.model")
+"""The modules that an algorithm runs through on its way to a program."""
+
+
+def is_own(algorithm: Callable[..., Any], model: Model) -> bool:
+    """Do the algorithm and every class of the model belong to the library, as its source has them?"""
+    return _is_own_function(algorithm) and all(map(_is_own_class, _classes(model))) and untouched()
+
+
+def _is_own_function(function: Callable[..., Any]) -> bool:
+    # Not __module__, which a wrapper takes over from what it wraps. A closure may hold anybody's function.
+    if type(function) is not FunctionType or function.__closure__ is not None:
+        return False
+    module = str(function.__globals__.get("__name__"))
+    return covers(module) and function.__globals__ is vars(sys.modules[module])
+
+
+def _is_own_class(kind: type) -> bool:
+    return covers(kind.__module__) and getattr(sys.modules[kind.__module__], kind.__name__, None) is kind
+
+
+def _classes(model: Model) -> set[type]:
+    found: set[type] = {type(model)}
+    for body in model.bodies:
+        joint = body.joint
+        found |= {type(body), type(body.inertia), type(body.pose), type(joint)}
+        while isinstance(joint, Reversed):
+            joint = joint.forward
+            found.add(type(joint))
+    return found
+
+
+def _namespaces() -> Iterator[Mapping[str, Any]]:
+    """What the modules and their classes hold, by name."""
+    package = __name__.partition(".")[0]
+    wanted = tuple(f"{package}.{room}" for room in ROOMS)
+    for module in [vars(module) for name, module in sys.modules.items() if name.startswith(wanted)]:
+        yield module
+        for value in module.values():
+            if isinstance(value, type) and value.__module__ == module["__name__"]:
+                yield vars(value)
+
+
+def _functions(space: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    """The names in a module that are its own or taken from another, and what they stand for."""
+    found = {name: value for name, value in space.items() if isinstance(value, (FunctionType, type)) and name[:2] != "__"}
+    return tuple(found), tuple(found.values())
+
+
+_KNOWN = tuple((space.get, *_functions(space)) for space in _namespaces())
+
+
+def untouched() -> bool:
+    """Does every function of the algorithms, and of what they use, stand where it stood when the library was imported?"""
+    return all(all(map(is_, map(get, names), values)) for get, names, values in _KNOWN)

@@ -1,0 +1,191 @@
+"""The functions that are attacked: every row of the table, on robots of several kinds, with its options."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import fallingcat as fc
+from fallingcat import eager
+from fallingcat.compile import Kernel
+from fallingcat.functions import FUNCTIONS, task
+from fallingcat.task import Task
+
+from .problem import ProblemError
+
+Array = NDArray[np.float64]
+
+HALF, WHOLE, WILD = 3, 1, 1
+"""States of each kind: of half precision, of whole numbers, and with anything in them."""
+STATES = HALF + WHOLE + WILD
+
+ARM = """<robot name="arm">
+  <link name="trunk"><inertial><mass value="3"/>
+    <inertia ixx="0.3" ixy="0" ixz="0.01" iyy="0.2" iyz="0" izz="0.25"/></inertial></link>
+  <link name="upper"><inertial><origin xyz="0.2 0 0.1"/><mass value="1"/>
+    <inertia ixx="0.02" ixy="0.001" ixz="0" iyy="0.03" iyz="-0.002" izz="0.015"/></inertial></link>
+  <link name="lower"><inertial><origin xyz="0 0.1 0.1"/><mass value="0.5"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+  <joint name="turn" type="continuous"><parent link="trunk"/><child link="upper"/><origin xyz="0.1 0.2 0.3" rpy="0.1 0.2 0.3"/>
+    <axis xyz="0 0.6 0.8"/></joint>
+  <joint name="slide" type="prismatic"><parent link="upper"/><child link="lower"/><origin xyz="0.4 0 0"/><axis xyz="1 0 0"/>
+    <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+</robot>"""
+
+
+def robots() -> dict[str, fc.Robot]:
+    return {
+        "floating": fc.load(ARM),
+        "fixed": fc.load(ARM, floating=False),
+        "one": fc.load(ARM, floating=False, joints=["turn"]),
+    }
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One function of one robot with its options; `reference` computes the expected results."""
+
+    robot: str
+    name: str
+    options: tuple[tuple[str, Any], ...]
+    wrenches: tuple[str, ...]
+    task: Task
+    reference: Kernel
+    states: tuple[Array, ...]
+    """Per input, the STATES vectors that arguments are made of."""
+
+    def __repr__(self) -> str:
+        return f"{self.robot} {self.name} {dict(self.options)} {self.wrenches}"
+
+
+def _states(robot: fc.Robot, made: Task) -> tuple[Array, ...]:
+    """The vectors of each input: the numbers survive a conversion that their kind allows."""
+    rng = np.random.default_rng(7)
+    vectors = []
+    for spec in made.inputs:
+        rows = np.zeros((STATES, spec.size))
+        rows[:HALF] = rng.normal(size=(HALF, spec.size)).astype(np.float16)
+        rows[HALF] = rng.integers(-3, 4, size=spec.size)
+        rows[HALF + 1] = rng.choice([0.0, -0.0, 1.0, np.nan, np.inf, -np.inf, 1e300, 5e-324, -1e-310, 0.3], size=spec.size)
+        if spec.name.startswith("q"):
+            for k in range(HALF):
+                rows[k] = robot.random_configuration(rng).astype(np.float16)
+            for at in spec.quaternions:
+                rows[HALF, at : at + 4] = (0.0, 0.0, -1.0, 0.0)
+                rows[HALF + 1, at : at + 4] = (0.6, 0.0, 0.8, 0.0)
+        vectors.append(rows)
+    return tuple(vectors)
+
+
+def _variants(robot: fc.Robot, name: str) -> list[tuple[dict[str, Any], tuple[str, ...]]]:
+    """Options and frames of wrenches to try a function with."""
+    function = FUNCTIONS[name]
+    if function.floating_only and not robot.floating:
+        return []
+    frame = robot.frame_names[-1]
+    known = {"frame": frame, "representation": "mixed", "factorization": "christoffel", "velocity": "body", "base": "upper"}
+    options = {option: known[option] for option in function.options}
+    variants: list[tuple[dict[str, Any], tuple[str, ...]]] = [(options, ())]
+    if function.any_representation:
+        variants.append((options | {"representation": "mixed"}, ()))
+    if function.wrenches:
+        variants.append((options, (frame, "upper")))
+    return variants
+
+
+def subjects(all_robots: dict[str, fc.Robot]) -> list[Subject]:
+    """Everything that can be called; what the references say is compared with plain Python first."""
+    found = []
+    for which, robot in all_robots.items():
+        for name in FUNCTIONS:
+            for options, frames in _variants(robot, name):
+                made = task(robot.model, name, frames, **options)
+                states = _states(robot, made)
+                found.append(Subject(which, name, tuple(options.items()), frames, made, Kernel(made), states))
+    return found
+
+
+def parts(result: Any) -> tuple[Any, ...]:
+    """The results, one or several."""
+    return result if isinstance(result, tuple) else (result,)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Bit for bit, but that there is only one not-a-number."""
+    a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if a.tobytes() == b.tobytes():
+        return True
+    equal = a.view(np.int64) == b.view(np.int64) if a.dtype == np.float64 and a.ndim else a == b
+    return bool(np.all(equal | (np.isnan(a) & np.isnan(b))))
+
+
+def check_reference(subject: Subject, counts: Counter[str]) -> None:
+    """The reference agrees with plain Python, and gives one state the same bits as many."""
+    rows = [states[: HALF + WHOLE] for states in subject.states]
+    many = parts(subject.reference(*rows))
+    plain = parts(eager.run(subject.task, rows))
+    for a, b, output in zip(many, plain, subject.task.outputs, strict=True):
+        scale = 1.0 + float(np.max(np.abs(b), initial=0.0))
+        if not np.allclose(a, b, rtol=1e-9, atol=1e-10 * scale):
+            raise ProblemError("wrong numbers", f"{subject!r}: {output.name} is not that of plain Python")
+    for k in range(HALF + WHOLE):
+        one = parts(subject.reference(*(r[k] for r in rows)))
+        if not all(same(np.asarray(x, dtype=np.float64), m[k]) for x, m in zip(one, many, strict=True)):
+            raise ProblemError("wrong numbers", f"{subject!r}: one state and many differ")
+    counts["references checked"] += 1
+
+
+Way = Callable[..., Any]
+
+
+def ways(robot: fc.Robot, subject: Subject, random: Random) -> tuple[str, Way, bool]:
+    """A way to call a subject: its name, the call, and whether it takes the inputs by name."""
+    options = dict(subject.options)
+    if subject.wrenches or random.random() < 0.6:
+        if subject.name == "base_change":
+            options["frame"] = options.pop("base")
+        call = getattr(robot, subject.name)
+        if random.random() < 0.1:
+            call = functools.partial(getattr(fc.Robot, subject.name), robot)
+        if not subject.wrenches:
+            return "method", functools.partial(call, **options), True
+        own = len(FUNCTIONS[subject.name].inputs)
+
+        def with_wrenches(*values: Any, **more: Any) -> Any:
+            return call(*values[:own], wrenches=dict(zip(subject.wrenches, values[own:], strict=True)), **options, **more)
+
+        return "wrenches", with_wrenches, False
+    kernel = robot.kernel(subject.name, **options)
+    return random.choice((("kernel", kernel, False), ("entry", kernel.entry, False)))
+
+
+class Held:
+    """Results that somebody keeps: they must not change."""
+
+    def __init__(self, count: int) -> None:
+        self._held: deque[tuple[Array, bytes, str]] = deque()
+        self._count = count
+
+    def keep(self, a: Any, what: str) -> None:
+        if isinstance(a, np.ndarray) and a.nbytes < 1 << 20:
+            self._held.append((a, a.tobytes(), what))
+        if len(self._held) > self._count:
+            self.check(self._held.popleft())
+
+    def check(self, item: tuple[Array, bytes, str]) -> None:
+        a, before, what = item
+        if a.tobytes() != before:
+            raise ProblemError("wrong numbers", f"a result that is still held was overwritten: {what}")
+
+    def finish(self) -> None:
+        while self._held:
+            self.check(self._held.popleft())
