@@ -103,6 +103,10 @@ def test_programs_that_import_the_library_keep_their_signals() -> None:
     assert result.stdout == "True\n"
 
 
+def refuse(*_: Any) -> None:
+    raise OSError("replaced")
+
+
 FULL = Path("/dev/full")
 """A device that is always full, where there is one: everywhere but in the rarest places."""
 
@@ -122,7 +126,7 @@ def test_a_full_disk_is_no_internal_error(words: tuple[str, ...]) -> None:
     ],
 )
 def test_a_full_device_stays_a_device(words: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
-    monkeypatch.setattr(os, "replace", None)  # no device is at stake when this fails
+    monkeypatch.setattr(os, "replace", refuse)  # no device is at stake when this fails
     assert main(words) == 2
     assert capsys.readouterr().err == "fallingcat: cannot write '/dev/full': No space left on device\n"
     assert FULL.is_char_device()
@@ -130,14 +134,21 @@ def test_a_full_device_stays_a_device(words: tuple[str, ...], capsys: pytest.Cap
 
 def test_a_page_to_the_standard_output(tmp_path: Path) -> None:
     """Into a file or into a pipe: the page and nothing else; the words go to the other stream."""
-    words = ("report", "tree9", "--timings", "none", "--html", "/dev/stdout")
-    with command(*words) as process:
-        piped, err = process.communicate(timeout=300)
-    assert process.returncode == 0
-    assert "written to /dev/stdout" in err
-    with open(tmp_path / "page.html", "w") as file, command(*words, stdout=file) as process:
-        process.communicate(timeout=300)
-    for page in (piped, (tmp_path / "page.html").read_text(encoding="utf-8")):
+    # Whoever replaces files instead of writing to them fails here, and does no harm to the machine.
+    code = (
+        "import os, sys\n"
+        "def refuse(*_): raise OSError('replaced')\n"
+        "os.replace = refuse\n"
+        "from fallingcat.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    words = [sys.executable, "-c", code, "report", "tree9", "--timings", "none", "--html", "/dev/stdout"]
+    options: Any = {"env": os.environ | {"PYTHONPATH": str(SRC)}, "stderr": subprocess.PIPE, "text": True, "check": True}
+    piped = subprocess.run(words, stdout=subprocess.PIPE, **options)
+    assert "written to /dev/stdout" in piped.stderr
+    with open(tmp_path / "page.html", "w") as file:
+        subprocess.run(words, stdout=file, **options)
+    assert Path("/dev/stdout").is_symlink()
+    for page in (piped.stdout, (tmp_path / "page.html").read_text(encoding="utf-8")):
         assert page.startswith("<!DOCTYPE html>")
         assert page.endswith("</html>\n")
 
