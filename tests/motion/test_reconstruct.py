@@ -147,3 +147,9 @@ def test_what_is_refused() -> None:
         robot.area_estimate(shapes[:20], T[:20])
     with pytest.raises(fc.InputError, match="two times"):
         robot.reconstruct(q0, shapes[:1], T[:1])
+
+
+@pytest.mark.parametrize("name", ["reconstruct", "area_estimate"])
+def test_not_inside_a_traced_function(name: str) -> None:
+    with pytest.raises(fc.TraceError, match=f"{name} cannot be used inside"):
+        fc.compile(lambda r, q: getattr(r, name)(q, T), fc.load("spacearm"))
