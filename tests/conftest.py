@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from fallingcat.trace import program
+
 settings.register_profile("fallingcat", derandomize=True, deadline=None, database=None)
 settings.load_profile("fallingcat")
+
+program.after_pass = program.Program.verify  # whatever a test traces is checked after every pass, not at the end only
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

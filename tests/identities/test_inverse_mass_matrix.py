@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import fallingcat as fc
-from fallingcat.algorithms import aba_derivatives, common_frame, crba, minverse
+from fallingcat.algorithms import aba_derivatives, crba, minverse, posed
 from trees import ALL, ONE_AXIS, condition, floating, load, random_tree, relative_error, seeds, state, trees
 
 TIGHT = 1e-12
@@ -71,7 +71,7 @@ def test_both_ways_to_the_inverse_mass_matrix_agree(builder: fc.Builder, floatin
     M = crba.mass_matrix(model, args[0])
     shallow = minverse.inverse_mass_matrix(model, args[0]), aba_derivatives.forward_dynamics_derivatives(model, *args)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(common_frame, "DEEP", 0)
+        patch.setattr(posed, "DEEP", 0)
         assert relative_error(crba.mass_matrix(model, args[0]), M) < TIGHT
         deep = minverse.inverse_mass_matrix(model, args[0]), aba_derivatives.forward_dynamics_derivatives(model, *args)
     for a, b in zip((shallow[0], *shallow[1]), (deep[0], *deep[1]), strict=True):
@@ -86,7 +86,7 @@ def test_a_long_chain_takes_the_deep_way() -> None:
         axis = [(1, 0, 0), (0, 1, 0), (0, 0, 1)][k % 3]
         builder.joint(f"joint{k}", "revolute", f"link{k}", f"link{k + 1}", axis=axis, xyz=(0.1, 0.0, 0.2))
     robot = fc.load(builder)
-    assert not common_frame.is_shallow(robot.model)
+    assert not posed.is_shallow(robot.model)
     q = robot.random_configuration(0)
     M, Minv = robot.mass_matrix(q), robot.inverse_mass_matrix(q)
     assert relative_error(Minv @ M, np.eye(robot.nv)) < 1e-9

@@ -8,6 +8,7 @@ import pytest
 
 from fallingcat.errors import FrameError
 from fallingcat.spatial import AxisRotation, Force, MatrixRotation, Motion, Rotation, Subspace, Transform, axis_rotation, so3
+from fallingcat.spatial.transform import Identity
 from trees import relative_error
 
 TIGHT = 1e-14
@@ -113,6 +114,32 @@ def test_transform_is_its_matrix(rng: np.random.Generator) -> None:
         assert relative_error((X.T @ f).entries(), dense(X).T @ f.entries()) < TIGHT
         assert relative_error(X.inverse().matrix(), np.linalg.inv(dense(X))) < TIGHT
         assert relative_error(X.bring_back(n).entries(), np.linalg.solve(dense(X), n.entries())) < TIGHT
+
+
+def test_the_identity_renames_frames_only(rng: np.random.Generator) -> None:
+    one, X, Y = Identity.between("a", "b"), random_transform(rng, "b", "c"), random_transform(rng, "c", "a")
+    v, w, f = motion(rng, "b"), motion(rng, "a"), force(rng, "a")
+    assert one @ v == Motion(v.lin, v.ang, "a")
+    assert one.bring_back(w) == Motion(w.lin, w.ang, "b")
+    assert one.T @ f == Force(f.lin, f.ang, "b")
+    assert one @ X == Transform(X.E, X.r, "a", "c")
+    assert Y @ one == Transform(Y.E, Y.r, "c", "b")
+    for wrong in (lambda: one @ w, lambda: one.T @ force(rng, "b"), lambda: X @ one, lambda: one @ Y, lambda: one.bring_back(v)):
+        with pytest.raises(FrameError):
+            wrong()
+
+
+def test_axes_that_are_carried_along(rng: np.random.Generator) -> None:
+    """v x S and (S x) x S, of one axis and of several."""
+    for n in (1, 2, 3):
+        S, v, x = Subspace(tuple(motion(rng, "a") for _ in range(n)), "a"), motion(rng, "a"), rng.normal(size=n).tolist()
+        for found, expected in (
+            (S.turned_by(v), [v.cross(s) for s in S.columns]),
+            (S.turned_by_itself(x), [(S @ x).cross(s) for s in S.columns]),
+            (S.carried_along(v, x), [(v + S @ x).cross(s) for s in S.columns]),
+        ):
+            for a, b in zip(found.columns, expected, strict=True):
+                assert relative_error(a.entries(), b.entries()) < TIGHT
 
 
 def test_transforms_compose(rng: np.random.Generator) -> None:

@@ -1,4 +1,4 @@
-"""The programs of three small robots, word for word.
+"""The programs of four small robots, word for word, products of blocks and tables of dot products among them.
 
 A change of the tracer, of the rules or of an algorithm shows here as a difference in text that can be read.
 To accept it: FALLINGCAT_UPDATE_GOLDEN=1 pytest tests/trace/test_golden.py
@@ -46,12 +46,24 @@ def brick() -> fc.Robot:
     return fc.load(b)
 
 
+def tongs() -> fc.Robot:
+    """A free body with two jaws: enough velocities for a product of blocks."""
+    b = fc.Builder("tongs")
+    b.link("handle", mass=1.0, inertia=(0.5, 0.0, 0.0, 0.5, 0.0, 0.5))
+    for name, side in (("left", -1.0), ("right", 1.0)):
+        b.link(name, mass=1.0, com=(0.0, 0.5 * side, 0.0), inertia=(0.25, 0.0, 0.0, 0.25, 0.0, 0.25))
+        b.joint(f"{name} hinge", "revolute", "handle", name, axis=(0, 0, 1), xyz=(side, 0.0, 0.0))
+    return fc.load(b)
+
+
 CASES = [
     (pendulum, "inverse_dynamics"),
     (pendulum, "potential_energy"),
     (arm, "inverse_dynamics"),
     (arm, "mass_matrix"),
+    (arm, "christoffel_symbols"),
     (brick, "inverse_dynamics"),
+    (tongs, "inverse_mass_matrix"),
 ]
 
 
@@ -66,6 +78,11 @@ def test_the_program_is_the_golden_one(robot, function: str) -> None:
 
 def test_every_golden_file_is_used() -> None:
     assert {p.name for p in GOLDEN.glob("*.txt")} == {f"{r.__name__}_{f}.txt" for r, f in CASES}
+
+
+def test_some_have_blocks_and_tables() -> None:
+    kinds = {kind for robot, function in CASES for kind in trace(task(robot().model, function)).counts()}
+    assert {"pack", "product", "entry", "dottable"} <= kinds
 
 
 def test_the_pendulum_is_the_pendulum_of_the_textbook() -> None:

@@ -15,6 +15,7 @@ from fallingcat import scalar
 from fallingcat.functions import task as make_task
 from fallingcat.task import Input, Output, Task
 from fallingcat.trace import Program, interpret, trace
+from fallingcat.trace.blocks import Entry
 from fallingcat.trace.ops import OPS
 
 
@@ -196,6 +197,33 @@ def test_blocks_and_numbers_are_not_mixed_up() -> None:
             dataclasses.replace(program, instructions=wrong).verify()
     with pytest.raises(fc.TraceError, match="never computed"):
         dataclasses.replace(program, results=((first,) * 36,)).verify()
+
+
+def test_operations_stay_within_their_blocks() -> None:
+    pack, (product, args), entry, *rest = square(6).instructions
+    for wrong in (
+        ((dataclasses.replace(product, first_row=1), args), entry),
+        ((dataclasses.replace(product, first_column=1), args), entry),
+        ((dataclasses.replace(product, inner=(0, 1, 2, 3, 4, 6)), args), entry),
+        ((dataclasses.replace(product, right_width=5), args), entry),
+        ((product, args), (Entry(36), entry[1])),
+    ):
+        with pytest.raises(fc.TraceError, match="beyond its blocks"):
+            dataclasses.replace(square(6), instructions=(pack, *wrong, *rest)).verify()
+
+
+@pytest.mark.parametrize(
+    "change", [{"left": 2}, {"left": -1}, {"right": 3}, {"columns": 3}, {"place": 3}, {"place": -1}, {"step": 3}]
+)
+def test_listed_dot_products_stay_within_their_blocks(change: dict[str, int]) -> None:
+    job = scalar.Dots(1, 1, 2, 0, 2)
+
+    def program(jobs: scalar.Dots) -> Program:
+        return traced(lambda x: scalar.dots(list(x[:4]), matrix(x[4:], 3, 3), [jobs], 3), size=13, shape=(3,))
+
+    program(job).verify()
+    with pytest.raises(fc.TraceError, match="beyond its blocks"):
+        program(job._replace(**change)).verify()
 
 
 def test_blocks_print_their_shape() -> None:

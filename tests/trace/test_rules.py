@@ -52,6 +52,7 @@ IDENTITIES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]
     "0 - x": (lambda x, y: 0.0 - x, lambda x, y: -x),
     "x - -y": (lambda x, y: x - -y, lambda x, y: x + y),
     "-x - y": (lambda x, y: -x - y, lambda x, y: -(x + y)),
+    "x - y beside y - x": (lambda x, y: (y - x, x - y)[1], lambda x, y: -(y - x)),
     "1 x": (lambda x, y: 1.0 * x, lambda x, y: x),
     "x 1": (lambda x, y: x * 1.0, lambda x, y: x),
     "-1 x": (lambda x, y: -1.0 * x, lambda x, y: -x),

@@ -6,79 +6,94 @@ equations of motion are solved with the mass matrix.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 
 from fallingcat import scalar
-from fallingcat.algorithms.crba import mass_matrix
+from fallingcat.algorithms.crba import mass_matrix_in
 from fallingcat.algorithms.dense import inverse_symmetric, solve_symmetric
 from fallingcat.algorithms.joint_dynamics import passive_torques
-from fallingcat.algorithms.kinematics import (
-    PerBody,
-    Vector,
-    gravity_acceleration,
-    joint_kinematics,
-    velocities,
-    velocity_products,
-)
-from fallingcat.algorithms.rnea import NO_FORCES, bias
+from fallingcat.algorithms.posed import NO_FORCES, PerBody, Posed, Vector, Wrenches, body, velocities, velocity_products
+from fallingcat.algorithms.rnea import bias
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import ArticulatedInertia, Force, Motion
 
+Block = list[list[Scalar]]
 
-def forward_dynamics(model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Mapping[int, Force] = NO_FORCES) -> list[Scalar]:
+
+def forward_dynamics(model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
     """dnu with  M(q) dnu + h(q, nu) = tau + sum J^T f_ext."""
-    if model.mimics:
-        return _by_mass_matrix(model, q, nu, tau, f_ext)
-    X, S = joint_kinematics(model, q)
-    v, vJ = velocities(model, X, S, nu)
-    c = velocity_products(model, q, nu, v, vJ)
-    tau = [t - passive for t, passive in zip(tau, passive_torques(model, nu), strict=True)]
+    return (by_mass_matrix if model.mimics else by_articulated_bodies)(body(model, q), nu, tau, f_ext)
 
-    IA: PerBody[ArticulatedInertia] = {WORLD: ArticulatedInertia.zero(WORLD)}
-    pA: PerBody[Force] = {WORLD: Force.zero(WORLD)}
-    for i, _ in model.base_to_tip():
-        I = model.bodies[i].inertia
-        IA[i] = I.articulated()
-        pA[i] = v[i].cross(I @ v[i])
-        if i in f_ext:
-            pA[i] = pA[i] - f_ext[i]
 
-    U: PerBody[list[Force]] = {}
-    UDinv: PerBody[list[Force]] = {}
-    Dinv: PerBody[list[list[Scalar]]] = {}
+def by_mass_matrix(r: Posed, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
+    """The same through a solution with M."""
+    free = [t - h for t, h in zip(tau, bias(r.model, r.q, nu, f_ext), strict=True)]
+    return solve_symmetric(mass_matrix_in(r), free)
+
+
+def by_articulated_bodies(r: Posed, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
+    """The same through articulated bodies."""
+    return accelerations(articulated_bodies(r), nu, tau, f_ext)
+
+
+@dataclass(frozen=True)
+class Articulated:
+    """The articulated bodies of a robot: what forward dynamics and the inverse mass matrix share."""
+
+    robot: Posed
+    U: PerBody[list[Force]]
+    """U = IA S."""
+    D: PerBody[Block]
+    """D = S^T U, rotor inertia included."""
+    Dinv: PerBody[Block]
+    """D^-1."""
+    UDinv: PerBody[list[Force]]
+    """U D^-1."""
+    Ia: PerBody[ArticulatedInertia]
+    """IA - U D^-1 U^T: what the body's joint lets through."""
+
+
+def articulated_bodies(r: Posed) -> Articulated:
+    """Articulated inertias, from the tips inwards."""
+    b = Articulated(r, {}, {}, {}, {}, {})
+    IA = {i: I.articulated() for i, I in r.I.items()} | {WORLD: ArticulatedInertia.zero(r.root)}
+    for i, p in r.model.tip_to_base():
+        b.U[i] = [IA[i] @ s for s in r.S[i].columns]
+        b.D[i] = [[s @ column for column in b.U[i]] for s in r.S[i].columns]
+        for k, row in enumerate(b.D[i]):
+            row[k] = row[k] + r.model.bodies[i].armature
+        b.Dinv[i] = inverse_symmetric(b.D[i])
+        b.UDinv[i] = [combination(b.U[i], column) for column in b.Dinv[i]]
+        b.Ia[i] = IA[i].minus_product(b.U[i], b.UDinv[i])
+        IA[p] = IA[p] + r.X[i].T @ b.Ia[i]
+    return b
+
+
+def accelerations(b: Articulated, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
+    """dnu, with the articulated bodies known."""
+    r = b.robot
+    v = velocities(r, nu)
+    c = velocity_products(r, nu, v)
+    tau = [t - passive for t, passive in zip(tau, passive_torques(r.model, nu), strict=True)]
+    pA = {i: v[i].cross(I @ v[i]) - r.wrench(i, f_ext[i]) for i, I in r.I.items()} | {WORLD: Force.zero(r.root)}
     u: PerBody[list[Scalar]] = {}
-    for i, p in model.tip_to_base():
-        U[i] = [IA[i] @ s for s in S[i].columns]
-        D = [[s @ column for column in U[i]] for s in S[i].columns]
-        for k, row in enumerate(D):
-            row[k] = row[k] + model.bodies[i].armature
-        Dinv[i] = inverse_symmetric(D)
-        u[i] = [t - bias_k for t, bias_k in zip(model.speeds(i, tau), S[i].power(pA[i]), strict=True)]
-        if p != WORLD:
-            UDinv[i] = [_combination(U[i], column) for column in Dinv[i]]
-            Ia = IA[i].minus_product(U[i], UDinv[i])
-            pa = pA[i] + Ia @ c[i] + _combination(UDinv[i], u[i])
-            IA[p] = IA[p] + X[i].T @ Ia
-            pA[p] = pA[p] + X[i].T @ pa
-
-    a: PerBody[Motion] = {WORLD: gravity_acceleration(model)}
+    for i, p in r.model.tip_to_base():
+        u[i] = [t - x for t, x in zip(r.speeds(i, tau), r.S[i].power(pA[i]), strict=True)]
+        pA[p] = pA[p] + r.X[i].T @ (pA[i] + b.Ia[i] @ c[i] + combination(b.UDinv[i], u[i]))
+    a: PerBody[Motion] = {WORLD: r.gravity}
     dnu: PerBody[list[Scalar]] = {}
-    for i, p in model.base_to_tip():
-        a[i] = X[i] @ a[p] + c[i]
-        rest = [uk - a[i] @ column for uk, column in zip(u[i], U[i], strict=True)]
-        dnu[i] = [scalar.dot(row, rest) for row in Dinv[i]]
-        a[i] = a[i] + S[i] @ dnu[i]
-    return model.gather(dnu)
+    for i, p in r.model.base_to_tip():
+        a[i] = r.X[i] @ a[p] + c[i]
+        rest = [uk - a[i] @ column for uk, column in zip(u[i], b.U[i], strict=True)]
+        dnu[i] = [scalar.dot(row, rest) for row in b.Dinv[i]]
+        a[i] = a[i] + r.S[i] @ dnu[i]
+    return r.model.gather(dnu)
 
 
-def _combination(columns: list[Force], x: Vector) -> Force:
+def combination(columns: list[Force], x: Vector) -> Force:
+    """The sum of wrenches, each times a number."""
     total = Force.zero(columns[0].frame)
     for column, xk in zip(columns, x, strict=True):
         total = total + column * xk
     return total
-
-
-def _by_mass_matrix(model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Mapping[int, Force]) -> list[Scalar]:
-    h = bias(model, q, nu, f_ext)
-    return solve_symmetric(mass_matrix(model, q), [t - x for t, x in zip(tau, h, strict=True)])

@@ -6,15 +6,15 @@ velocity, (39)-(44), which no orientation belongs to. With J the Jacobian of its
     nu' = T nu,   T = [[J_b, J_s], [0, 1]]                                                        (18), (19)
 and with A = T^-1, A_rate = -A T_rate A the equations become those of paper 001, eq. 32-34,
     M' = A^T M A,   C' = A^T (C A + M A_rate),   g' = A^T g                                       (24)
-where only the first six rows of A differ from the identity. C stays one with M_rate - 2 C skew.
+where only the first six rows of A and A_rate are not those of 1 and 0. C stays one with M_rate - 2 C skew.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fallingcat import scalar
 from fallingcat.algorithms.centroidal import (
     centroidal_inertia,
     centroidal_inertia_rate,
@@ -22,7 +22,7 @@ from fallingcat.algorithms.centroidal import (
     centroidal_momentum_matrix_rate,
 )
 from fallingcat.algorithms.coriolis import coriolis_terms
-from fallingcat.algorithms.dense import inverse_symmetric, multiply, subtract, transpose
+from fallingcat.algorithms.dense import Block, Matrix
 from fallingcat.algorithms.kinematics import (
     Vector,
     center_of_mass,
@@ -38,7 +38,6 @@ from fallingcat.scalar import Scalar
 from fallingcat.spatial.vec3 import skew, vec
 from fallingcat.text import shown
 
-Block = list[list[Scalar]]
 Base = str | tuple[str, str] | None
 """A frame; (frame or CENTER_OF_MASS, frame) for origin and orientation; CENTROIDAL; None for the robot's own base."""
 
@@ -70,8 +69,18 @@ class EquationsOfMotion(NamedTuple):
 class Twist:
     """The twist of a base as 6 x nv Jacobian and rate."""
 
-    J: Block
-    J_rate: Block
+    J: Matrix
+    J_rate: Matrix
+
+    @property
+    def upper(self) -> Twist:
+        """The linear half."""
+        return Twist(self.J[:3], self.J_rate[:3])
+
+    @property
+    def lower(self) -> Twist:
+        """The angular half."""
+        return Twist(self.J[3:], self.J_rate[3:])
 
 
 def check_base(model: Model, base: Base, representation: Representation) -> None:
@@ -103,34 +112,48 @@ def check_base(model: Model, base: Base, representation: Representation) -> None
 def base_change(model: Model, q: Vector, nu: Vector, base: Base, representation: Representation) -> BaseChangeMatrices:
     """T and its rate, for velocities in the representation."""
     check_base(model, base, representation)
-    twist = _twist(model.in_representation(representation), q, nu, base, representation)
-    below = [[1.0 if j == 6 + i else 0.0 for j in range(model.nv)] for i in range(model.n)]
-    return BaseChangeMatrices(twist.J + below, twist.J_rate + [[0.0] * model.nv for _ in below])
+    T, T_rate = _base_change(model.in_representation(representation), q, nu, base, representation)
+    return BaseChangeMatrices(T.rows, T_rate.rows)
+
+
+def _base_change(model: Model, q: Vector, nu: Vector, base: Base, representation: Representation) -> tuple[Matrix, Matrix]:
+    """T = [J; 0 1] and its rate, for the velocities of the model as it is (18)."""
+    twist = _twist(model, q, nu, base, representation)
+    joints = Matrix.identity(model.nv)[6:]
+    return Matrix.blocks([[twist.J], [joints]]), Matrix.blocks([[twist.J_rate], [0.0 * joints]])
 
 
 def equations_of_motion(model: Model, q: Vector, nu: Vector, base: Base, representation: Representation) -> EquationsOfMotion:
     """M, C and g for the velocities of a base; nu is that of the robot's own base."""
     own = model.in_representation(representation)
-    C, M, _ = coriolis_terms(own, q, nu)
+    C, M, _ = map(Matrix, coriolis_terms(own, q, nu))
     g = gravity_torque(own, q)
     if base is None:
-        return EquationsOfMotion(M, C, g)
+        return EquationsOfMotion(M.rows, C.rows, g)
     check_base(model, base, representation)
-    twist = _twist(own, q, nu, base, representation)
-    A, A_rate = _inverse(twist)
-    M_new = _congruent(M, A)
-    C_new = _pull(_add(_times(C, A), scalar.matmul([row[:6] for row in M], A_rate)), A)
-    g_new = [row[0] for row in _pull([[x] for x in g], A)]
+    T, T_rate = _base_change(own, q, nu, base, representation)
+    A = _inverse(T)
+    A_rate = A.minus_times(T_rate @ A)
+    M_new = (A.T @ (M @ A)).mirrored()  # (24)
+    C_new = A.T @ (C @ A + M @ A_rate)
+    g_new = A.T @ g
     if base == CENTROIDAL:
         M_new, g_new = _decoupled(model, q, M_new)
-    return EquationsOfMotion(M_new, C_new, g_new)
+    return EquationsOfMotion(M_new.rows, C_new.rows, g_new)
 
 
-def _decoupled(model: Model, q: Vector, M: Block) -> tuple[Block, list[Scalar]]:
+def _inverse(T: Matrix) -> Matrix:
+    """T^-1 = [X, -X J_s; 0 1], X = J_b^-1, where J_b moves the whole robot rigidly, [[E, G], [0, E]]."""
+    Et, G = T[:3, :3].T, T[:3, 3:6]
+    X = Matrix.blocks([[Et, -(Et @ G @ Et)], [Matrix.zero(3, 3), Et]])
+    return Matrix.blocks([[X, X.minus_times(T[:6, 6:])], [T[6:, :6], T[6:, 6:]]])
+
+
+def _decoupled(model: Model, q: Vector, M: Matrix) -> tuple[Matrix, list[Scalar]]:
     """What is known beforehand at the centroid: no coupling with the joints, constant gravity (43), (44)."""
-    I, n = centroidal_inertia(model, q), model.n
-    M = [row + [0.0] * n for row in I] + [[0.0] * 6 + row[6:] for row in M[6:]]
-    return M, [-model.mass * x for x in model.gravity] + [0.0] * (3 + n)
+    I, coupling = Matrix(centroidal_inertia(model, q)), Matrix.zero(6, model.n)
+    M = Matrix.blocks([[I, coupling], [coupling.T, M[6:, 6:]]])
+    return M, [-model.mass * x for x in model.gravity] + [0.0] * (3 + model.n)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -142,104 +165,59 @@ def _twist(model: Model, q: Vector, nu: Vector, base: Base, representation: Repr
     if base == CENTROIDAL:
         return _centroidal(model, q, nu)
     if not isinstance(base, tuple):
-        place = model.frame(base or model.base)
-        return Twist(jacobian(model, q, place, representation), jacobian_rate(model, q, nu, place, representation))
+        return _frame(model, q, nu, base or model.base, representation)
     origin, orientation = base
-    place = model.frame(orientation)
-    turning = Twist(jacobian(model, q, place, "mixed"), jacobian_rate(model, q, nu, place, "mixed"))
-    moving = _origin(model, q, nu, origin)
-    mixed = Twist(moving.J[:3] + turning.J[3:], moving.J_rate[:3] + turning.J_rate[3:])
-    if representation == "mixed":
-        return mixed
-    if representation == "body":
-        return _in_own_orientation(mixed, nu, frame_pose(model, q, orientation))
-    o = center_of_mass(model, q) if origin == CENTER_OF_MASS else [row[3] for row in frame_pose(model, q, origin)[:3]]
-    return _about_world_origin(mixed, nu, o)
+    moving = _center_of_mass(model, q, nu) if origin == CENTER_OF_MASS else _frame(model, q, nu, origin, "mixed")
+    mixed = _stacked(moving.upper, _frame(model, q, nu, orientation, "mixed").lower)
+    return _SEEN[representation](model, q, nu, mixed, base)
 
 
-def _origin(model: Model, q: Vector, nu: Vector, origin: str) -> Twist:
-    """In the first three rows the velocity of a point."""
-    if origin != CENTER_OF_MASS:
-        place = model.frame(origin)
-        return Twist(jacobian(model, q, place, "mixed"), jacobian_rate(model, q, nu, place, "mixed"))
-    per_mass = 1.0 / model.mass
+def _frame(model: Model, q: Vector, nu: Vector, name: str, representation: Representation) -> Twist:
+    place = model.frame(name)
+    J, J_rate = jacobian(model, q, place, representation), jacobian_rate(model, q, nu, place, representation)
+    return Twist(Matrix(J), Matrix(J_rate))
+
+
+def _center_of_mass(model: Model, q: Vector, nu: Vector) -> Twist:
+    """In the first three rows the velocity of the centre of mass, below the angular momentum, for each kilogram."""
     A, A_rate = centroidal_momentum_matrix(model, q), centroidal_momentum_matrix_rate(model, q, nu)
-    return Twist(_scaled(per_mass, A[:3]), _scaled(per_mass, A_rate[:3]))
+    return Twist((1.0 / model.mass) * Matrix(A), (1.0 / model.mass) * Matrix(A_rate))
 
 
 def _centroidal(model: Model, q: Vector, nu: Vector) -> Twist:
     """The average velocity I_G^-1 A_G nu (33)-(35); d(I^-1 h) = I^-1 (dh - dI I^-1 h)."""
-    A, A_rate = centroidal_momentum_matrix(model, q), centroidal_momentum_matrix_rate(model, q, nu)
-    I = inverse_symmetric([row[3:] for row in centroidal_inertia(model, q)[3:]])
-    per_mass = 1.0 / model.mass
-    turning = scalar.matmul(I, A[3:])
-    I_rate = centroidal_inertia_rate(model, q, nu)
-    turning_rate = scalar.matmul(I, subtract(A_rate[3:], scalar.matmul(I_rate, turning)))
-    return Twist(_scaled(per_mass, A[:3]) + turning, _scaled(per_mass, A_rate[:3]) + turning_rate)
+    A, A_rate = Matrix(centroidal_momentum_matrix(model, q)), Matrix(centroidal_momentum_matrix_rate(model, q, nu))
+    I_inverse = Matrix(centroidal_inertia(model, q))[3:, 3:].inverse_symmetric()
+    I_rate = Matrix(centroidal_inertia_rate(model, q, nu))
+    turning = I_inverse @ A[3:]
+    turning_rate = I_inverse @ (A_rate[3:] - I_rate @ turning)
+    return _stacked(_center_of_mass(model, q, nu).upper, Twist(turning, turning_rate))
 
 
-def _in_own_orientation(mixed: Twist, nu: Vector, pose: Block) -> Twist:
+def _stacked(linear: Twist, angular: Twist) -> Twist:
+    return Twist(Matrix.blocks([[linear.J], [angular.J]]), Matrix.blocks([[linear.J_rate], [angular.J_rate]]))
+
+
+def _in_own_orientation(model: Model, q: Vector, nu: Vector, mixed: Twist, base: tuple[str, str]) -> Twist:
     """R^T (v; w), with rate R^T ((v; w)' - w x (v; w))."""
-    Rt = transpose([row[:3] for row in pose[:3]])
-    w = vec(_apply(mixed.J[3:], nu))
-    W = [list(row) for row in skew(w)]
-    halves = (slice(0, 3), slice(3, 6))
-    J = [row for half in halves for row in scalar.matmul(Rt, mixed.J[half])]
-    rates = [subtract(mixed.J_rate[half], scalar.matmul(W, mixed.J[half])) for half in halves]
-    return Twist(J, [row for rate in rates for row in scalar.matmul(Rt, rate)])
+    Rt = Matrix(frame_pose(model, q, base[1]))[:3, :3].T
+    W = Matrix(skew(vec(mixed.lower.J @ nu)))
+    turned = [Twist(Rt @ half.J, Rt @ (half.J_rate - W @ half.J)) for half in (mixed.upper, mixed.lower)]
+    return _stacked(*turned)
 
 
-def _about_world_origin(mixed: Twist, nu: Vector, o: Vector) -> Twist:
+def _about_world_origin(model: Model, q: Vector, nu: Vector, mixed: Twist, base: tuple[str, str]) -> Twist:
     """(v + o x w; w)."""
-    O, V = ([list(row) for row in skew(vec(x))] for x in (o, _apply(mixed.J[:3], nu)))
-    turning, turning_rate = mixed.J[3:], mixed.J_rate[3:]
-    J = _add(mixed.J[:3], scalar.matmul(O, turning))
-    rate = _add(mixed.J_rate[:3], _add(scalar.matmul(O, turning_rate), scalar.matmul(V, turning)))
-    return Twist(J + turning, rate + turning_rate)
+    pose = frame_pose(model, q, base[1 if base[0] == CENTER_OF_MASS else 0])
+    o = center_of_mass(model, q) if base[0] == CENTER_OF_MASS else [row[3] for row in pose[:3]]
+    v, w = mixed.upper, mixed.lower
+    O, V = Matrix(skew(vec(o))), Matrix(skew(vec(v.J @ nu)))
+    return _stacked(Twist(v.J + O @ w.J, v.J_rate + (O @ w.J_rate + V @ w.J)), w)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The first six rows of A = T^-1, and products with it
-
-
-def _inverse(twist: Twist) -> tuple[Block, Block]:
-    """A = [X, -X J_s], X = J_b^-1, and its rate -X (T_rate A); J_b moves the whole robot rigidly, [[E, G], [0, E]]."""
-    E = [row[:3] for row in twist.J[:3]]
-    Et = transpose(E)
-    G = multiply(multiply(Et, [row[3:6] for row in twist.J[:3]]), Et)
-    X = [[*a, *(-x for x in b)] for a, b in zip(Et, G, strict=True)] + [[0.0, 0.0, 0.0, *a] for a in Et]
-    joints = scalar.matmul(X, [row[6:] for row in twist.J], negate=True)
-    A = [[*a, *b] for a, b in zip(X, joints, strict=True)]
-    moved = scalar.matmul([row[:6] for row in twist.J_rate], A)
-    moved = [[*a[:6], *(x + y for x, y in zip(a[6:], b[6:], strict=True))] for a, b in zip(moved, twist.J_rate, strict=True)]
-    return A, scalar.matmul(X, moved, negate=True)
-
-
-def _times(M: Block, A: Block) -> Block:
-    """M [A; 0 1]."""
-    left = scalar.matmul([row[:6] for row in M], A)
-    return [[*a[:6], *(x + y for x, y in zip(a[6:], b[6:], strict=True))] for a, b in zip(left, M, strict=True)]
-
-
-def _pull(Y: Block, A: Block) -> Block:
-    """[A; 0 1]^T Y."""
-    top = scalar.matmul(transpose(A), Y[:6])
-    return top[:6] + _add(top[6:], Y[6:])
-
-
-def _congruent(M: Block, A: Block) -> Block:
-    """[A; 0 1]^T M [A; 0 1], symmetric."""
-    new = _pull(_times(M, A), A)
-    return [[new[min(i, j)][max(i, j)] for j in range(len(M))] for i in range(len(M))]
-
-
-def _apply(J: Block, nu: Vector) -> list[Scalar]:
-    return [row[0] for row in multiply(J, [[x] for x in nu])]
-
-
-def _add(A: Block, B: Block) -> Block:
-    return [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]
-
-
-def _scaled(s: Scalar, A: Block) -> Block:
-    return [[s * x for x in row] for row in A]
+_SEEN: dict[str, Callable[[Model, Vector, Vector, Twist, tuple[str, str]], Twist]] = {
+    "mixed": lambda model, q, nu, mixed, base: mixed,
+    "body": _in_own_orientation,
+    "inertial": _about_world_origin,
+}
+"""From the mixed twist of a pair of frames to another representation of it."""

@@ -11,24 +11,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fallingcat.algorithms.coriolis import axis_rates
-from fallingcat.algorithms.crba import composite_inertias
 from fallingcat.algorithms.dense import solve_symmetric
-from fallingcat.algorithms.kinematics import (
+from fallingcat.algorithms.kinematics import subtree_first_moments, world_transforms
+from fallingcat.algorithms.posed import (
     PerBody,
+    Posed,
     Vector,
     accelerations,
-    joint_kinematics,
-    ring,
-    subtree_first_moments,
+    axis_rates,
+    body,
+    composite_inertias,
+    subtree_sums,
     velocities,
     velocity_products,
-    world_transforms,
 )
+from fallingcat.algorithms.rnea import subtree_forces
 from fallingcat.errors import InputError
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
-from fallingcat.spatial import Force, Inertia, Motion, Subspace, Transform
+from fallingcat.spatial import Force, Inertia, Motion, Transform
 from fallingcat.spatial.coriolis import CoriolisFactor
 from fallingcat.spatial.vec3 import ZERO, Vec, add, cross, scale, sub, sym_full
 
@@ -39,9 +40,7 @@ Block = list[list[Scalar]]
 class Centroid:
     """The robot in body coordinates, and how its centre of mass sees them."""
 
-    model: Model
-    X: PerBody[Transform]
-    S: PerBody[Subspace]
+    robot: Posed
     X_w: PerBody[Transform]
     """X_iw, from world to body coordinates, with the origin of the world moved to the first body."""
     Ic: PerBody[Inertia]
@@ -57,19 +56,15 @@ class Centroid:
 
     def columns(self, column: Callable[[int, int], Force]) -> Block:
         """The 6 x nv matrix from a wrench, as seen from the centre of mass, per body and axis."""
-        parts = {i: [column(i, k).entries() for k in range(len(self.S[i]))] for i, _ in self.model.base_to_tip()}
-        return self.model.gather_columns(parts, 6)
+        parts = {i: [column(i, k).entries() for k in range(len(S))] for i, S in self.robot.S.items()}
+        return self.robot.model.gather_columns(parts, 6)
 
 
 def centroid(model: Model, q: Vector) -> Centroid:
     """Composite inertias, from the tips inwards, and the centre of mass."""
-    X, S = nearby_kinematics(model, q)
-    Ic = composite_inertias(model, X)
-    Ic[WORLD] = Inertia.zero(WORLD)
-    for i, p in model.base_to_tip():
-        if p == WORLD:
-            Ic[WORLD] = Ic[WORLD] + X[i].T @ Ic[i]
-    return Centroid(model, X, S, world_transforms(model, X), Ic, scale(_per_mass(model), Ic[WORLD].h))
+    r = body(model, q)
+    Ic = composite_inertias(r)
+    return Centroid(r, world_transforms(model, r.X), Ic, scale(_per_mass(model), Ic[WORLD].h))
 
 
 def _per_mass(model: Model) -> float:
@@ -77,49 +72,32 @@ def _per_mass(model: Model) -> float:
     return 1.0 / model.mass if model.mass > 0.0 else 0.0
 
 
-def nearby_kinematics(model: Model, q: Vector) -> tuple[PerBody[Transform], PerBody[Subspace]]:
-    """X and S of every joint, with the origin of the world moved to the first body.
-
-    Nothing about the centre of mass depends on where the origin is, but far from it rounding would eat the digits.
-    """
-    X, S = joint_kinematics(model, q)
-    origin = X[0].r if model.bodies else ZERO
-    for i, p in model.base_to_tip():
-        if p == WORLD:
-            X[i] = Transform(X[i].E, sub(X[i].r, origin), i, WORLD)
-    return X, S
-
-
 def centroidal_momentum_matrix(model: Model, q: Vector) -> Block:
     """A_G with h = A_G nu (paper 004, eq. 32): linear momentum, and angular momentum about the centre of mass."""
     g = centroid(model, q)
-    return g.columns(lambda i, k: g.seen(i, g.Ic[i] @ g.S[i].columns[k]))
+    return g.columns(lambda i, k: g.seen(i, g.Ic[i] @ g.robot.S[i].columns[k]))
 
 
 def centroidal_momentum_matrix_rate(model: Model, q: Vector, nu: Vector) -> Block:
     """The rate of A_G along nu."""
     g = centroid(model, q)
-    v, _ = velocities(model, g.X, g.S, nu)
-    rates = _inertia_rates(g, v)
+    r, v = g.robot, velocities(g.robot, nu)
+    rates = _inertia_rates(r, v)
     c_rate = scale(_per_mass(model), rates[WORLD].h)
-    Sd = {i: axis_rates(g.S[i], v[i], v[i], ring(model, i, q, nu)) for i, _ in model.base_to_tip()}
+    Sd = {i: axis_rates(r, i, nu, v) for i in r.S}
 
     def column(i: int, k: int) -> Force:
-        momentum = g.Ic[i] @ g.S[i].columns[k]
+        momentum = g.Ic[i] @ r.S[i].columns[k]
         moving_on = cross(g.X_w[i].E.inverse_apply(momentum.lin), c_rate)  # -c_rate x f
-        return g.seen(i, g.Ic[i] @ Sd[i][k] + rates[i] @ g.S[i].columns[k]) + Force(ZERO, moving_on, WORLD)
+        return g.seen(i, g.Ic[i] @ Sd[i][k] + rates[i] @ r.S[i].columns[k]) + Force(ZERO, moving_on, WORLD)
 
     return g.columns(column)
 
 
-def _inertia_rates(g: Centroid, v: PerBody[Motion]) -> PerBody[Inertia]:
+def _inertia_rates(r: Posed, v: PerBody[Motion]) -> PerBody[Inertia]:
     """The rates of the composite inertias; under WORLD of the whole robot."""
-    rates: PerBody[Inertia] = {WORLD: Inertia.zero(WORLD)}
-    for i, _ in g.model.base_to_tip():
-        rates[i] = CoriolisFactor.of(v[i], g.model.bodies[i].inertia).inertia_rate()
-    for i, p in g.model.tip_to_base():
-        rates[p] = rates[p] + g.X[i].T @ rates[i]
-    return rates
+    rates = {i: CoriolisFactor.of(v[i], I).inertia_rate() for i, I in r.I.items()}
+    return subtree_sums(r, rates, Inertia.zero(WORLD))
 
 
 def centroidal_inertia(model: Model, q: Vector) -> Block:
@@ -128,16 +106,16 @@ def centroidal_inertia(model: Model, q: Vector) -> Block:
 
 
 def _inertia_matrix(g: Centroid) -> Block:
-    if g.model.mass == 0.0:
+    if g.robot.model.mass == 0.0:
         return [[0.0] * 6 for _ in range(6)]
-    top: Block = [[g.model.mass if r == s else 0.0 for s in range(6)] for r in range(3)]
+    top: Block = [[g.robot.model.mass if r == s else 0.0 for s in range(6)] for r in range(3)]
     return top + [[0.0, 0.0, 0.0, *row] for row in sym_full(g.Ic[WORLD].about_com())]
 
 
 def centroidal_inertia_rate(model: Model, q: Vector, nu: Vector) -> Block:
     """The rate of the rotational part of I_G along nu, 3 x 3; the centre of mass it is about moves with p / m."""
     g = centroid(model, q)
-    rate = _inertia_rates(g, velocities(model, g.X, g.S, nu)[0])[WORLD]
+    rate = _inertia_rates(g.robot, velocities(g.robot, nu))[WORLD]
     p, c = rate.h, g.c
     full = sym_full(rate.I)
     pc = 2.0 * (p[0] * c[0] + p[1] * c[1] + p[2] * c[2])  # p^ c^ + c^ p^ = c p^T + p c^T - 2 (p . c) 1
@@ -146,29 +124,23 @@ def centroidal_inertia_rate(model: Model, q: Vector, nu: Vector) -> Block:
 
 def centroidal_momentum(model: Model, q: Vector, nu: Vector) -> list[Scalar]:
     """h = A_G nu, summed body by body."""
-    X, S = nearby_kinematics(model, q)
-    v, _ = velocities(model, X, S, nu)
-    return _sum_about_com(model, X, {i: body.inertia @ v[i] for i, body in enumerate(model.bodies)})
+    r = body(model, q)
+    v = velocities(r, nu)
+    return _about_com(r, subtree_sums(r, {i: I @ v[i] for i, I in r.I.items()}, Force.zero(WORLD))[WORLD])
 
 
 def centroidal_momentum_rate(model: Model, q: Vector, nu: Vector, dnu: Vector) -> list[Scalar]:
     """dh/dt: the sum of the forces on the robot, gravity included, and their moment about the centre of mass."""
-    X, S = nearby_kinematics(model, q)
-    v, vJ = velocities(model, X, S, nu)
-    a = accelerations(model, X, S, velocity_products(model, q, nu, v, vJ), dnu, Motion.zero(WORLD))
-    return _sum_about_com(
-        model, X, {i: body.inertia @ a[i] + v[i].cross(body.inertia @ v[i]) for i, body in enumerate(model.bodies)}
-    )
+    r = body(model, q)
+    v = velocities(r, nu)
+    a = accelerations(r, velocity_products(r, nu, v), dnu, Motion.zero(WORLD))
+    return _about_com(r, subtree_forces(r, v, a)[WORLD])
 
 
-def _sum_about_com(model: Model, X: PerBody[Transform], f: PerBody[Force]) -> list[Scalar]:
-    """Wrenches of all bodies, from the tips inwards; then about the centre of mass."""
-    h = subtree_first_moments(model, X)[WORLD]
-    f[WORLD] = Force.zero(WORLD)
-    for i, p in model.tip_to_base():
-        f[p] = f[p] + X[i].T @ f[i]
-    c = scale(_per_mass(model), h)
-    return [*f[WORLD].lin, *sub(f[WORLD].ang, cross(c, f[WORLD].lin))]
+def _about_com(r: Posed, f: Force) -> list[Scalar]:
+    """A wrench on the whole robot, about its centre of mass."""
+    c = scale(_per_mass(r.model), subtree_first_moments(r.model, r.X)[WORLD])
+    return [*f.lin, *sub(f.ang, cross(c, f.lin))]
 
 
 def average_velocity(model: Model, q: Vector, nu: Vector) -> list[Scalar]:

@@ -12,15 +12,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fallingcat.algorithms.common_frame import COMMON, CommonFrame, accelerations, common_frame, velocities, velocity_products
-from fallingcat.algorithms.kinematics import PerBody, Vector, joint_kinematics
-from fallingcat.algorithms.rnea_derivatives import axis_columns
+from fallingcat.algorithms.posed import (
+    COMMON,
+    PerBody,
+    Posed,
+    Vector,
+    accelerations,
+    common,
+    composite_inertias,
+    subtree_sums,
+    velocities,
+    velocity_products,
+)
+from fallingcat.algorithms.rnea import subtree_forces
+from fallingcat.algorithms.rnea_derivatives import axis_columns, composite_factors
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, Motion
-from fallingcat.spatial.coriolis import CoriolisFactor
-from fallingcat.spatial.rotation import MatrixRotation, Rotation
-from fallingcat.spatial.vec3 import IDENTITY, ZERO, Vec, cross, scale, sub
+from fallingcat.spatial.vec3 import ZERO, Vec, cross, scale, sub
 
 Block = list[list[Scalar]]
 
@@ -49,13 +58,11 @@ class CentroidalMomentumRateDerivatives(NamedTuple):
 class Centroid:
     """The robot in common coordinates, and how its centre of mass sees them."""
 
-    frame: CommonFrame
+    robot: Posed
     Ic: PerBody[Inertia]
     """Of every body and all that it carries; under WORLD of the whole robot."""
     c: Vec
     """The centre of mass."""
-    R_cw: Rotation
-    """From world to common orientation."""
 
     def about(self, f: Force) -> Force:
         """A wrench about the centre of mass, still in common orientation."""
@@ -63,54 +70,51 @@ class Centroid:
 
     def seen(self, f: Force) -> list[Scalar]:
         """A wrench that is about the centre of mass, in the orientation of the world."""
-        return [*self.R_cw.inverse_apply(f.lin), *self.R_cw.inverse_apply(f.ang)]
+        E = self.robot.X_own[WORLD].E
+        return [*E.apply(f.lin), *E.apply(f.ang)]
 
     def shift(self, S_momentum: Force, f: Force) -> Force:
         """-dc x f: what moves with the centre of mass when an axis with momentum Ic S moves."""
-        dc = scale(1.0 / self.frame.model.mass, S_momentum.lin)
+        dc = scale(1.0 / self.robot.model.mass, S_momentum.lin)
         return Force(ZERO, cross(f.lin, dc), COMMON)
 
     def columns(self, column: Callable[[int, int], Force]) -> Block:
         """The 6 x nv matrix from a wrench, about the centre of mass, per body and axis."""
-        model = self.frame.model
-        parts = {i: [self.seen(column(i, k)) for k in range(len(self.frame.S[i]))] for i, _ in model.base_to_tip()}
-        return model.gather_columns(parts, 6)
+        parts = {i: [self.seen(column(i, k)) for k in range(len(S))] for i, S in self.robot.S.items()}
+        return self.robot.model.gather_columns(parts, 6)
 
 
 def centroid(model: Model, q: Vector) -> Centroid:
     """Composite inertias, from the tips inwards, and the centre of mass."""
-    frame = common_frame(model, q)
-    Ic = dict(frame.I) | {WORLD: Inertia.zero(COMMON)}
-    for i, p in model.tip_to_base():
-        Ic[p] = Ic[p] + Ic[i]
-    R_cw = joint_kinematics(model, q)[0][0].E if model.floating else MatrixRotation(IDENTITY)
+    r = common(model, q)
+    Ic = composite_inertias(r)
     c = scale(1.0 / model.mass, Ic[WORLD].h) if model.mass > 0.0 else ZERO
-    return Centroid(frame, Ic, c, R_cw)
+    return Centroid(r, Ic, c)
 
 
 def centroidal_momentum_derivatives(model: Model, q: Vector, nu: Vector) -> CentroidalMomentumDerivatives:
     """d h / d(q, nu)."""
     g = centroid(model, q)
-    v = velocities(g.frame, nu)
-    H = _momentum(g, v)
-    still = [0.0] * model.nv
-    axes = {i: axis_columns(g.frame, i, p, v, _at_rest(model), nu, still) for i, p in model.base_to_tip()}
+    r, v = g.robot, velocities(g.robot, nu)
+    H = subtree_sums(r, {i: I @ v[i] for i, I in r.I.items()}, Force.zero(COMMON))
+    unused = dict.fromkeys(v, Motion.zero(COMMON))  # accelerations have no part in this
+    axes = {i: axis_columns(r, i, v, unused, nu, [0.0] * model.nv) for i in r.S}
 
     def dq(i: int, k: int) -> Force:
         x = axes[i][k]
         momentum = g.Ic[i] @ x.S
         return g.about(x.S.cross(H[i]) + g.Ic[i] @ x.Pd) + g.shift(momentum, H[WORLD])
 
-    return CentroidalMomentumDerivatives(g.columns(dq), g.columns(lambda i, k: g.about(g.Ic[i] @ g.frame.S[i].columns[k])))
+    return CentroidalMomentumDerivatives(g.columns(dq), g.columns(lambda i, k: g.about(g.Ic[i] @ r.S[i].columns[k])))
 
 
 def centroidal_momentum_rate_derivatives(model: Model, q: Vector, nu: Vector, dnu: Vector) -> CentroidalMomentumRateDerivatives:
     """d (dh/dt) / d(q, nu, dnu)."""
     g = centroid(model, q)
-    v = velocities(g.frame, nu)
-    a = accelerations(g.frame, velocity_products(g.frame, nu, v), dnu, Motion.zero(COMMON))
-    F, Bc = _forces(g, v, a), _coriolis_factors(g, v)
-    axes = {i: axis_columns(g.frame, i, p, v, a, nu, dnu) for i, p in model.base_to_tip()}
+    r, v = g.robot, velocities(g.robot, nu)
+    a = accelerations(r, velocity_products(r, nu, v), dnu, Motion.zero(COMMON))
+    F, Bc = subtree_forces(r, v, a), composite_factors(r, v)
+    axes = {i: axis_columns(r, i, v, a, nu, dnu) for i in r.S}
 
     def dq(i: int, k: int) -> Force:
         x = axes[i][k]
@@ -122,36 +126,5 @@ def centroidal_momentum_rate_derivatives(model: Model, q: Vector, nu: Vector, dn
         return g.about(g.Ic[i] @ x.PdSd + 2.0 * (Bc[i] @ x.S))
 
     return CentroidalMomentumRateDerivatives(
-        g.columns(dq), g.columns(by_nu), g.columns(lambda i, k: g.about(g.Ic[i] @ g.frame.S[i].columns[k]))
+        g.columns(dq), g.columns(by_nu), g.columns(lambda i, k: g.about(g.Ic[i] @ r.S[i].columns[k]))
     )
-
-
-def _momentum(g: Centroid, v: PerBody[Motion]) -> PerBody[Force]:
-    """The momentum of every body and all that it carries; under WORLD of the whole robot."""
-    model = g.frame.model
-    H = {i: g.frame.I[i] @ v[i] for i, _ in model.base_to_tip()} | {WORLD: Force.zero(COMMON)}
-    for i, p in model.tip_to_base():
-        H[p] = H[p] + H[i]
-    return H
-
-
-def _forces(g: Centroid, v: PerBody[Motion], a: PerBody[Motion]) -> PerBody[Force]:
-    """The rate of that momentum."""
-    model = g.frame.model
-    F = {i: g.frame.I[i] @ a[i] + v[i].cross(g.frame.I[i] @ v[i]) for i, _ in model.base_to_tip()} | {WORLD: Force.zero(COMMON)}
-    for i, p in model.tip_to_base():
-        F[p] = F[p] + F[i]
-    return F
-
-
-def _coriolis_factors(g: Centroid, v: PerBody[Motion]) -> PerBody[CoriolisFactor]:
-    model = g.frame.model
-    Bc = {i: CoriolisFactor.of(v[i], g.frame.I[i]) for i, _ in model.base_to_tip()}
-    for i, p in model.tip_to_base():
-        if p != WORLD:
-            Bc[p] = Bc[p] + Bc[i]
-    return Bc
-
-
-def _at_rest(model: Model) -> PerBody[Motion]:
-    return {i: Motion.zero(COMMON) for i in range(WORLD, len(model.bodies))}

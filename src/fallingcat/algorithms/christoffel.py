@@ -17,22 +17,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from fallingcat import scalar
-from fallingcat.algorithms.common_frame import CommonFrame, common_frame, composite_inertias
-from fallingcat.algorithms.kinematics import PerBody, Vector
+from fallingcat.algorithms.posed import PerBody, Posed, Vector, common, composite_inertias
 from fallingcat.model.model import Model
-from fallingcat.scalar import Dots, Scalar
-from fallingcat.spatial import Force, Inertia, Motion, Subspace
+from fallingcat.scalar import Scalar
+from fallingcat.spatial import Force, Inertia, Motion
 from fallingcat.spatial.coriolis import CoriolisFactor
 from fallingcat.spatial.vec3 import ZERO_MATRIX, Mat, matadd, neg, skew, transpose
+from fallingcat.tensors import Place, Triple, tensor_of_dots
 
-Tensor = list[list[list[Scalar]]]
+Tensor = Any
+"""Three nested lists, or a traced tensor."""
 Block = list[list[Scalar]]
-Placed = tuple[tuple[int, int, int], Scalar]
-"""A value at three axes."""
-Pairs = dict[tuple[int, int], int]
-"""(axis that carries, axis carried) -> a row of a table."""
 
 
 @dataclass(frozen=True)
@@ -48,72 +45,57 @@ class Axis:
 
 @dataclass(frozen=True)
 class Axes:
-    """All axes in the order of nu, and the runs of neighbours among those that carry a body."""
+    """All axes in the order of nu, and which of them carry a body."""
 
-    nv: int
     all: list[Axis]
     of: PerBody[list[int]]
     """The axes of a body's own joint."""
     path: PerBody[list[int]]
     """The axes of a body's own joint and of all joints that carry it."""
 
-    def runs(self, numbers: list[int]) -> Iterator[range]:
-        """Neighbours among some axes that are neighbours in nu too."""
-        start = 0
-        for k in range(1, len(numbers) + 1):
-            if k == len(numbers) or numbers[k] != numbers[k - 1] + 1 or self.nu(numbers[k]) != self.nu(numbers[k - 1]) + 1:
-                yield range(numbers[start], numbers[k - 1] + 1)
-                start = k
-
-    def nu(self, axis: int) -> int:
-        return self.all[axis].nu
-
-    def place(self, i: int, j: int, k: int) -> int:
-        """Where the entry of three axes is in a flat tensor."""
-        nv = self.nv
-        return (self.nu(i) * nv + self.nu(j)) * nv + self.nu(k)
+    def up_to(self, axis: int) -> list[int]:
+        """The axes of the joint of an axis, and of the joints that carry it."""
+        return self.path[self.all[axis].body]
 
     def below(self, axis: int) -> list[int]:
         """The axes of the joints that carry the joint of an axis."""
         own = set(self.of[self.all[axis].body])
-        return [x for x in self.path[self.all[axis].body] if x not in own]
+        return [x for x in self.up_to(axis) if x not in own]
+
+    def place(self, i: int, j: int, k: int) -> Place:
+        """Where three axes meet in a tensor."""
+        return self.all[i].nu, self.all[j].nu, self.all[k].nu
 
 
-def axes(c: CommonFrame) -> Axes:
+def axes(r: Posed) -> Axes:
     """The axes of a robot."""
-    model = c.model
+    model = r.model
     found = [
         Axis(i, k, model.bodies[i].multiplier * S)
         for i, _ in model.base_to_tip()
-        for k, S in zip(model.dofs(i), c.S[i].columns, strict=True)
+        for k, S in zip(model.dofs(i), r.S[i].columns, strict=True)
     ]
     found.sort(key=lambda axis: axis.nu)
-    of: PerBody[list[int]] = {i: [] for i, _ in model.base_to_tip()}
+    of: PerBody[list[int]] = {i: [] for i in r.S}
     for number, axis in enumerate(found):
         of[axis.body].append(number)
-    path = {i: sorted(a for j in model.path(i) for a in of[j]) for i, _ in model.base_to_tip()}
-    return Axes(model.nv, found, of, path)
+    return Axes(found, of, {i: sorted(a for j in model.path(i) for a in of[j]) for i in r.S})
 
 
 def christoffel_symbols(model: Model, q: Vector) -> Tensor:
     """G with C_ij = sum_k G_ijk nu_k; for joints on R the Christoffel symbols of the first kind (4)."""
-    c = common_frame(model, q)
-    a, Ic = axes(c), composite_inertias(c)
-    blocks = [_left_matrices(CoriolisFactor.of(x.S, Ic[x.body]), Ic[x.body] @ x.S) for x in a.all]
-    pairs = {(x, t): row for row, (x, t) in enumerate((x, t) for t, axis in enumerate(a.all) for x in a.path[axis.body])}
-    dots: list[Dots] = []
-    for (x, t), row in pairs.items():
-        lefts = [(x, t, 6 * row)]
-        if a.all[x].body != a.all[t].body:
-            lefts.append((t, x, 6 * row + 3))
-        for i, j, left in lefts:  # l_ij
-            for run in a.runs(a.path[a.all[j].body]):
-                dots.append(Dots(left, run.start, len(run), a.place(i, j, run.start), 1))  # G_ijk
-            for run in a.runs(a.below(j)):
-                dots.append(Dots(left, run.start, len(run), a.place(i, run.start, j), a.nv))  # G_ikj
-    moving = [((m.x, m.m, m.k), m.value) for m in _moving_axes(c, a, Ic)]  # S_i^T I_t dS_j/dq_k
-    right = [list(x.S.ang) for x in a.all]
-    return _tensor(model, a, blocks, pairs, right, dots, moving)
+    r = common(model, q)
+    a, Ic = axes(r), composite_inertias(r)
+    PK = [_left_matrices(CoriolisFactor.of(x.S, Ic[x.body]), Ic[x.body] @ x.S) for x in a.all]
+    pairs = [(x, t) for t in range(len(a.all)) for x in a.up_to(t)]
+    triples: list[Triple] = []
+    for pair, (x, t) in enumerate(pairs):
+        both = {(x, t): 0} if a.all[x].body == a.all[t].body else {(x, t): 0, (t, x): 3}
+        for (i, j), part in both.items():  # l_ij = P_t^T S_x or K_t^T S_x
+            triples += [Triple(pair, part, k, a.place(i, j, k)) for k in a.up_to(j)]  # G_ijk = l_ij . w_k
+            triples += [Triple(pair, part, k, a.place(i, k, j)) for k in a.below(j)]  # G_ikj
+    extra = [(a.place(m.x, m.m, m.k), m.value) for m in _moving_axes(r, a, Ic)]  # S_i^T I_t dS_j/dq_k
+    return tensor_of_dots([x.S.entries() for x in a.all], PK, pairs, [x.S.ang for x in a.all], triples, model.nv, extra)
 
 
 def _left_matrices(B: CoriolisFactor, f: Force) -> Block:
@@ -130,20 +112,19 @@ def mass_matrix_derivatives(model: Model, q: Vector) -> Tensor:
     For joint i carrying joint j: what k beyond j does to the inertia that j carries, S_i^T (B + B^T) S_j, B = B(S_k, I_k); or
     what k between i and j turns, S_i^T (S_k x* f_j), f_j = I_j S_j. A joint that carries both, or is i, changes nothing.
     """
-    c = common_frame(model, q)
-    a, Ic = axes(c), composite_inertias(c)
-    blocks = [_change_matrices(CoriolisFactor.of(x.S, Ic[x.body]), Ic[x.body] @ x.S) for x in a.all]
-    pairs = {(x, t): row for row, (x, t) in enumerate((x, t) for t in range(len(a.all)) for x in a.below(t))}
-    dots: list[Dots] = []
-    for (x, t), row in pairs.items():
-        turned = [k for k in a.path[a.all[t].body] if k not in set(a.path[a.all[x].body])]
-        for run in a.runs(turned):  # k from beyond i up to j
-            for place in (a.place(x, t, run.start), a.place(t, x, run.start)):
-                dots.append(Dots(12 * row, run.start, len(run), place, 1))
-        for run in a.runs(a.below(t)):  # the axis t as k, beyond i and j
-            dots.append(Dots(12 * row + 6, run.start, len(run), a.place(x, run.start, t), a.nv))
-    moving = [(key, m.value) for m in _moving_axes(c, a, Ic) for key in ((m.x, m.m, m.k), (m.m, m.x, m.k))]
-    return _tensor(model, a, blocks, pairs, [x.S.entries() for x in a.all], dots, moving)
+    r = common(model, q)
+    a, Ic = axes(r), composite_inertias(r)
+    changes = [_change_matrices(CoriolisFactor.of(x.S, Ic[x.body]), Ic[x.body] @ x.S) for x in a.all]
+    pairs = [(x, t) for t in range(len(a.all)) for x in a.below(t)]
+    triples: list[Triple] = []
+    for pair, (x, t) in enumerate(pairs):
+        turned = [k for k in a.up_to(t) if k not in set(a.up_to(x))]  # from beyond i up to j
+        for i, j in ((x, t), (t, x)):
+            triples += [Triple(pair, 0, k, a.place(i, j, k)) for k in turned]
+        triples += [Triple(pair, 6, j, a.place(x, j, t)) for j in a.below(t)]  # the axis t as k, beyond i and j
+    extra = [(a.place(*key, m.k), m.value) for m in _moving_axes(r, a, Ic) for key in ((m.x, m.m), (m.m, m.x))]
+    S = [x.S.entries() for x in a.all]
+    return tensor_of_dots(S, changes, pairs, S, triples, model.nv, extra)
 
 
 def _change_matrices(B: CoriolisFactor, f: Force) -> Block:
@@ -159,54 +140,24 @@ def _minus(A: Mat) -> Mat:
     return (neg(A[0]), neg(A[1]), neg(A[2]))
 
 
-def _tensor(
-    model: Model, a: Axes, blocks: list[Block], pairs: Pairs, right: Block, dots: list[Dots], moving: list[Placed]
-) -> Tensor:
-    """The tensor of dot products of left vectors, S_x times the block of t for each pair (x, t), with columns of `right`."""
-    nv, size = model.nv, len(right[0]) if right else 0
-    S = [x.S.entries() for x in a.all]
-    if moving:  # values of their own: the unit vector times a column (value, 0, 0)
-        S = [*S, _unit(6)]
-        blocks = [*blocks, [_unit(len(row)) if r == 0 else [0.0] * len(row) for r, row in enumerate(blocks[0])]]
-        pairs = pairs | {(len(a.all), len(a.all)): len(pairs)}
-    width = len(blocks[0][0]) if blocks else 0
-    jobs = [Dots(6 * x, width * t, width, width * row, 1) for (x, t), row in pairs.items()]
-    table = [[x for block in blocks for x in block[r]] for r in range(6)]
-    left = scalar.dots([x for row in S for x in row], table, jobs, width * len(pairs))
-    columns = right + [[value, *[0.0] * (size - 1)] for _, value in moving]
-    for number, (where, _) in enumerate(moving):
-        dots.append(Dots(width * (len(pairs) - 1), len(right) + number, 1, a.place(*where), 1))
-    rows = [[column[m] for column in columns] for m in range(size)]
-    flat = scalar.dots(left, rows, dots, nv**3, nv * nv, model.mimics or bool(moving))
-    return scalar.tensor(flat, (nv, nv, nv))  # type: ignore[no-any-return]
-
-
-def _unit(size: int) -> list[Scalar]:
-    return [1.0] + [0.0] * (size - 1)
-
-
 @dataclass(frozen=True)
 class MovingAxis:
-    """An axis m that changes in its body when its own joint moves along k, felt by the axis x."""
+    """An axis m that changes in its body when its own joint moves along k, and the axis x that it concerns."""
 
     x: int
     m: int
     k: int
     value: Scalar
-    """S_x^T I dS_m/dq_k, I carried by the one nearer to the tips."""
+    """S_x^T I dS_m/dq_k, I carried by the one nearer to the tips; zero for most joints."""
 
 
-def _moving_axes(c: CommonFrame, a: Axes, Ic: PerBody[Inertia]) -> Iterator[MovingAxis]:
-    """What the ring terms add; nothing for most robots."""
-    model = c.model
-    for i, _ in model.base_to_tip():
-        for k in a.of[i]:
-            unit = [1.0 if d == a.nu(k) else 0.0 for d in range(model.nv)]
-            dS: Subspace | None = c.ring(i, unit)
-            if dS is None:
-                break
-            for m, change in zip(a.of[i], dS.columns, strict=True):
-                for x, axis in enumerate(a.all):
-                    if i in model.path(axis.body) or axis.body in model.path(i):
-                        tip = axis.body if i in model.path(axis.body) else i
-                        yield MovingAxis(x, m, k, change @ (Ic[tip] @ axis.S))
+def _moving_axes(r: Posed, a: Axes, Ic: PerBody[Inertia]) -> Iterator[MovingAxis]:
+    """What the ring terms add."""
+    model = r.model
+    for k, along in enumerate(a.all):
+        i, unit = along.body, [1.0 if d == along.nu else 0.0 for d in range(model.nv)]
+        for m, change in zip(a.of[i], r.ring(i, unit).columns, strict=True):
+            for x, axis in enumerate(a.all):
+                tip = max(i, axis.body)
+                if min(i, axis.body) in model.path(tip):
+                    yield MovingAxis(x, m, k, change @ (Ic[tip] @ axis.S))

@@ -13,12 +13,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from fallingcat.algorithms.common_frame import CommonFrame, common_frame, velocities
 from fallingcat.algorithms.dense import mirrored, transpose
 from fallingcat.algorithms.joint_dynamics import add_armature
-from fallingcat.algorithms.kinematics import PerBody, Vector, joint_kinematics, ring
-from fallingcat.algorithms.kinematics import velocities as body_velocities
-from fallingcat.model.model import WORLD, Model
+from fallingcat.algorithms.posed import (
+    PerBody,
+    Posed,
+    Vector,
+    accelerations,
+    axis_rates,
+    body,
+    common,
+    composite_inertias,
+    subtree_sums,
+    velocities,
+)
+from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Motion, Subspace
 from fallingcat.spatial.coriolis import CoriolisFactor, NewtonFactor
@@ -43,7 +52,7 @@ class CoriolisTerms(NamedTuple):
 
 def coriolis_terms(model: Model, q: Vector, nu: Vector, factorization: Factorization = "christoffel") -> CoriolisTerms:
     """C, M and the rate of M in one pass outwards and one inwards."""
-    return coriolis_terms_in(common_frame(model, q), nu, factorization)
+    return coriolis_terms_in(common(model, q), nu, factorization)
 
 
 @dataclass(frozen=True)
@@ -57,28 +66,25 @@ class AxisForces:
     Bc: PerBody[CoriolisFactor]
 
 
-def axis_forces(c: CommonFrame, nu: Vector, factorization: Factorization = "christoffel") -> AxisForces:
+def axis_forces(r: Posed, nu: Vector, factorization: Factorization = "christoffel") -> AxisForces:
     """Outwards for the rates of the axes, inwards for the composites."""
-    v = velocities(c, nu)
-    found = AxisForces({}, {}, {}, {}, {})
-    Ic, Bc = dict(c.I), found.Bc
-    for i, p in c.model.base_to_tip():  # lines 2-7
-        found.Sd[i] = axis_rates(c.S[i], v[p], v[i], c.ring(i, nu))
-        Bc[i] = FACTORS[factorization].of(v[i], c.I[i])  # type: ignore[assignment]
-    for j, p in c.model.tip_to_base():  # lines 8-12, 22-23
-        axes = list(zip(c.S[j].columns, found.Sd[j], strict=True))
-        found.F1[j] = [Ic[j] @ sd + Bc[j] @ s for s, sd in axes]  # (25)
-        found.F2[j] = [Ic[j] @ s for s, _ in axes]  # (26)
-        found.F3[j] = [Bc[j].transposed(s) for s, _ in axes]  # (27)
-        if p != WORLD:
-            Ic[p], Bc[p] = Ic[p] + Ic[j], Bc[p] + Bc[j]
-    return found
+    v, B = velocities(r, nu), FACTORS[factorization]
+    Sd = {i: axis_rates(r, i, nu, v) for i in r.S}  # lines 2-7
+    Ic = composite_inertias(r)
+    Bc = subtree_sums(r, {i: B.of(v[i], I) for i, I in r.I.items()}, B.zero(r.root))  # lines 22-23
+    return AxisForces(
+        Sd,
+        {j: [Ic[j] @ sd + Bc[j] @ s for s, sd in zip(r.S[j].columns, Sd[j], strict=True)] for j in r.S},  # (25)
+        {j: [Ic[j] @ s for s in r.S[j].columns] for j in r.S},  # (26)
+        {j: [Bc[j].transposed(s) for s in r.S[j].columns] for j in r.S},  # (27)
+        Bc,
+    )
 
 
-def coriolis_terms_in(c: CommonFrame, nu: Vector, factorization: Factorization = "christoffel") -> CoriolisTerms:
+def coriolis_terms_in(r: Posed, nu: Vector, factorization: Factorization = "christoffel") -> CoriolisTerms:
     """The same for a robot in common coordinates."""
-    model = c.model
-    forces = axis_forces(c, nu, factorization)
+    model = r.model
+    forces = axis_forces(r, nu, factorization)
     C: Blocks = {}
     M: Blocks = {}
     rate: Blocks = {}
@@ -86,24 +92,16 @@ def coriolis_terms_in(c: CommonFrame, nu: Vector, factorization: Factorization =
         F1, F2, F3 = forces.F1[j], forces.F2[j], forces.F3[j]
         F13 = [a + b for a, b in zip(F1, F3, strict=True)]
         for i in model.path(j):  # lines 14-21
-            pairs = list(zip(c.S[i].columns, forces.Sd[i], strict=True))
+            pairs = list(zip(r.S[i].columns, forces.Sd[i], strict=True))
             C[i, j] = [[s @ f for f in F1] for s, _ in pairs]  # (29)
             M[i, j] = [[s @ f for f in F2] for s, _ in pairs]  # (28)
             rate[i, j] = [[sd @ f2 + s @ f for f2, f in zip(F2, F13, strict=True)] for s, sd in pairs]
-            if i == j:
-                M[i, i], rate[i, i] = mirrored(M[i, i]), mirrored(rate[i, i])
-            else:
+            if i != j:
                 C[j, i] = [[sd @ f2 + s @ f3 for s, sd in pairs] for f2, f3 in zip(F2, F3, strict=True)]  # (30)
                 M[j, i], rate[j, i] = transpose(M[i, j]), transpose(rate[i, j])
+        M[j, j], rate[j, j] = mirrored(M[j, j]), mirrored(rate[j, j])
     gather = model.gather_blocks
     return CoriolisTerms(gather(C), add_armature(model, gather(M)), gather(rate))
-
-
-def axis_rates(S: Subspace, v_parent: Motion, v: Motion, moving: Subspace | None) -> list[Motion]:
-    """Sd = v x S + ring (paper 001, below eq. 16). A single axis is carried by the parent: (S nu) x S = 0."""
-    carrier = v if len(S) > 1 else v_parent
-    rates = [carrier.cross(s) for s in S.columns]
-    return rates if moving is None else [sd + r for sd, r in zip(rates, moving.columns, strict=True)]
 
 
 def coriolis_matrix(model: Model, q: Vector, nu: Vector, factorization: Factorization = "christoffel") -> Block:
@@ -121,20 +119,13 @@ def coriolis_product(model: Model, q: Vector, nu: Vector, w: Vector) -> list[Sca
 
     Newton-Euler with two velocities: v of nu, and v_w of w with its acceleration along the motion of nu.
     """
-    X, S = joint_kinematics(model, q)
-    v, _ = body_velocities(model, X, S, nu)
-    v_w, _ = body_velocities(model, X, S, w)
-    a_w: PerBody[Motion] = {WORLD: Motion.zero(WORLD)}
-    f: PerBody[Force] = {WORLD: Force.zero(WORLD)}
-    tau: PerBody[list[Scalar]] = {}
-    for i, p in model.base_to_tip():
-        I = model.bodies[i].inertia
-        a_w[i] = X[i] @ a_w[p] + Subspace(tuple(_body_axis_rates(model, i, q, nu, S[i], v[i])), i) @ model.speeds(i, w)
-        f[i] = I @ a_w[i] + CoriolisFactor.of(v[i], I) @ v_w[i]
-    for i, p in model.tip_to_base():
-        tau[i] = S[i].power(f[i])
-        f[p] = f[p] + X[i].T @ f[i]
-    return model.gather(tau)
+    r = body(model, q)
+    v, v_w = velocities(r, nu), velocities(r, w)
+    Sd = {i: Subspace(tuple(axis_rates(r, i, nu, v)), i) @ r.speeds(i, w) for i in r.S}
+    a_w = accelerations(r, Sd, [0.0] * model.nv, Motion.zero(r.root))
+    f = {i: I @ a_w[i] + CoriolisFactor.of(v[i], I) @ v_w[i] for i, I in r.I.items()}
+    total = subtree_sums(r, f, Force.zero(r.root))
+    return model.gather({i: r.S[i].power(total[i]) for i in r.S})
 
 
 def coriolis_transpose_product(model: Model, q: Vector, nu: Vector, w: Vector) -> list[Scalar]:
@@ -142,23 +133,9 @@ def coriolis_transpose_product(model: Model, q: Vector, nu: Vector, w: Vector) -
 
     C^T = sum J^T B^T J + Jd^T I J: two wrenches per body go inwards, one for the axes and one for their rates.
     """
-    X, S = joint_kinematics(model, q)
-    v, _ = body_velocities(model, X, S, nu)
-    v_w, _ = body_velocities(model, X, S, w)
-    h: PerBody[Force] = {WORLD: Force.zero(WORLD)}
-    f: PerBody[Force] = {WORLD: Force.zero(WORLD)}
-    tau: PerBody[list[Scalar]] = {}
-    for i, _ in model.base_to_tip():
-        I = model.bodies[i].inertia
-        h[i] = I @ v_w[i]
-        f[i] = CoriolisFactor.of(v[i], I).transposed(v_w[i])
-    for i, p in model.tip_to_base():
-        Sd = _body_axis_rates(model, i, q, nu, S[i], v[i])
-        tau[i] = [s @ f[i] + sd @ h[i] for s, sd in zip(S[i].columns, Sd, strict=True)]
-        f[p], h[p] = f[p] + X[i].T @ f[i], h[p] + X[i].T @ h[i]
-    return model.gather(tau)
-
-
-def _body_axis_rates(model: Model, i: int, q: Vector, nu: Vector, S: Subspace, v: Motion) -> list[Motion]:
-    """Sd in body coordinates."""
-    return axis_rates(S, v, v, ring(model, i, q, nu))
+    r = body(model, q)
+    v, v_w = velocities(r, nu), velocities(r, w)
+    h = subtree_sums(r, {i: I @ v_w[i] for i, I in r.I.items()}, Force.zero(r.root))
+    f = subtree_sums(r, {i: CoriolisFactor.of(v[i], I).transposed(v_w[i]) for i, I in r.I.items()}, Force.zero(r.root))
+    pairs = {i: zip(r.S[i].columns, axis_rates(r, i, nu, v), strict=True) for i in r.S}
+    return model.gather({i: [s @ f[i] + sd @ h[i] for s, sd in pairs[i]] for i in r.S})

@@ -11,11 +11,10 @@ where l_ji = B(S_i, I_t)^T S_j stands for joints of which one carries the other.
 
 from __future__ import annotations
 
-from fallingcat import scalar
 from fallingcat.algorithms.christoffel import Axes, axes
-from fallingcat.algorithms.common_frame import COMMON
-from fallingcat.algorithms.kinematics import Vector
-from fallingcat.algorithms.reduced import Shape, columns, shape
+from fallingcat.algorithms.dense import Matrix
+from fallingcat.algorithms.posed import COMMON, Vector
+from fallingcat.algorithms.reduced import Shape, shape
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force
@@ -30,9 +29,9 @@ def curvature(model: Model, q: Vector) -> list[Block]:
     g, n = shape(model, q), model.n
     b = _moments(g)
     units = [Force.of([2.0 if k == 3 + m else 0.0 for k in range(6)], COMMON) for m in range(3)]
-    doubled = columns([g.inverse @ unit for unit in units])  # 2 Lambda_b^-1, its columns for moments
-    flat = [[b[i][j][k] for i in range(n) for j in range(n)] for k in range(3)]
-    B = scalar.matmul(doubled, flat) if n else [[] for _ in range(6)]
+    doubled = Matrix.columns([g.inverse @ unit for unit in units])  # 2 Lambda_b^-1, its columns for moments
+    flat = Matrix([[b[i][j][k] for i in range(n) for j in range(n)] for k in range(3)], n * n)
+    B = doubled @ flat
     return [[row[i * n : (i + 1) * n] for i in range(n)] for row in B]
 
 
@@ -45,11 +44,9 @@ def _moments(g: Shape) -> list[list[Vec]]:
         if x.nu >= 6:
             own[x.nu - 6] = own[x.nu - 6] + B
     Q = [CoriolisFactor.of(A, g.Ic[0]) - B for A, B in zip(g.A, own, strict=True)]
-    A = columns(g.A)
-    if not n:
-        return []
-    QA = scalar.matmul([row for x in Q for row in _rows_P(x)], A)
-    KA = scalar.matmul([row for B, f in zip(own, g.f, strict=True) for row in _rows_K(B, f)], A)
+    A = Matrix.columns(g.A)
+    QA = Matrix([row for x in Q for row in _rows_P(x)], 6) @ A
+    KA = Matrix([row for B, f in zip(own, g.f, strict=True) for row in _rows_K(B, f)], 6) @ A
     met = _between_joints(g, a, factors)
     b = [[ZERO for _ in range(n)] for _ in range(n)]
     for i in range(n):

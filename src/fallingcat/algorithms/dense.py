@@ -1,15 +1,122 @@
-"""Small symmetric positive-definite systems over any scalar."""
+"""Dense matrices over any scalar, and symmetric positive-definite systems."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias, overload
 
+from fallingcat import scalar
 from fallingcat.scalar import Scalar
+from fallingcat.spatial import Force, Motion
 
-Matrix = Sequence[Sequence[Scalar]]
+Rows: TypeAlias = "Sequence[Sequence[Scalar]] | Matrix"
+Block = list[list[Scalar]]
 
 
-def factor(A: Matrix) -> tuple[list[list[Scalar]], list[Scalar]]:
+class Matrix:
+    """A matrix over any scalar, as rows; a row can be taken out with A[i], a block with A[a:b, c:d]."""
+
+    __slots__ = ("rows", "width")
+
+    def __init__(self, rows: Iterable[Sequence[Scalar]], width: int | None = None) -> None:
+        self.rows: list[list[Scalar]] = [list(row) for row in rows]
+        self.width = width if width is not None else len(self.rows[0])
+        """Columns; must be told where there may be no rows."""
+
+    @staticmethod
+    def zero(rows: int, columns: int) -> Matrix:
+        return Matrix([[0.0] * columns for _ in range(rows)], columns)
+
+    @staticmethod
+    def identity(n: int) -> Matrix:
+        return Matrix([[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)], n)
+
+    @staticmethod
+    def blocks(grid: Sequence[Sequence[Matrix]]) -> Matrix:
+        """From blocks, row by row."""
+        rows = [[x for part in parts for x in part] for line in grid for parts in zip(*line, strict=True)]
+        return Matrix(rows, sum(block.width for block in grid[0]))
+
+    @staticmethod
+    def columns(vectors: Sequence[Motion] | Sequence[Force]) -> Matrix:
+        """6 x k, from twists or wrenches."""
+        return Matrix([v.entries() for v in vectors], 6).T
+
+    def __iter__(self) -> Iterator[list[Scalar]]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, at: int) -> list[Scalar]: ...
+    @overload
+    def __getitem__(self, at: slice | tuple[slice, slice]) -> Matrix: ...
+    def __getitem__(self, at: int | slice | tuple[slice, slice]) -> list[Scalar] | Matrix:
+        if isinstance(at, int):
+            return self.rows[at]
+        rows, columns = at if isinstance(at, tuple) else (at, slice(None))
+        return Matrix([row[columns] for row in self.rows[rows]], len(range(self.width)[columns]))
+
+    @property
+    def T(self) -> Matrix:
+        return Matrix([[row[j] for row in self.rows] for j in range(self.width)], len(self))
+
+    def __add__(self, other: Matrix) -> Matrix:
+        return self._each(other, lambda x, y: x + y)
+
+    def __sub__(self, other: Matrix) -> Matrix:
+        return self._each(other, lambda x, y: x - y)
+
+    def __neg__(self) -> Matrix:
+        return Matrix([[-x for x in row] for row in self.rows], self.width)
+
+    def __mul__(self, s: Scalar) -> Matrix:
+        return Matrix([[s * x for x in row] for row in self.rows], self.width)
+
+    __rmul__ = __mul__
+
+    @overload
+    def __matmul__(self, other: Matrix) -> Matrix: ...
+    @overload
+    def __matmul__(self, other: Sequence[Scalar]) -> list[Scalar]: ...
+    def __matmul__(self, other: Matrix | Sequence[Scalar]) -> Matrix | list[Scalar]:
+        """A B, or A x."""
+        if not isinstance(other, Matrix):
+            return [row[0] for row in self @ Matrix([[x] for x in other], 1)]
+        return self._times(other)
+
+    def minus_times(self, other: Matrix) -> Matrix:
+        """-A B, where the sign costs nothing."""
+        return self._times(other, negate=True)
+
+    def times_symmetric(self, other: Matrix) -> Matrix:
+        """A B that is known to be symmetric: half of it is computed."""
+        return self._times(other, symmetric=True)
+
+    def _times(self, other: Matrix, negate: bool = False, symmetric: bool = False) -> Matrix:
+        if not (len(self) and self.width and other.width):
+            return Matrix.zero(len(self), other.width)
+        return Matrix(scalar.matmul(self.rows, other.rows, negate, symmetric), other.width)
+
+    def _each(self, other: Matrix, f: Callable[[Scalar, Scalar], Scalar]) -> Matrix:
+        pairs = zip(self.rows, other.rows, strict=True)
+        return Matrix([[f(x, y) for x, y in zip(a, b, strict=True)] for a, b in pairs], self.width)
+
+    def mirrored(self) -> Matrix:
+        """With the lower half repeating the upper one: symmetric to the last bit."""
+        return Matrix(mirrored(self.rows), self.width)
+
+    def inverse_symmetric(self) -> Matrix:
+        """Of a symmetric positive-definite matrix."""
+        return Matrix(inverse_symmetric(self.rows), self.width)
+
+    def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """x with A x = b, for a symmetric positive-definite A."""
+        return solve_symmetric(self.rows, b)
+
+
+def factor(A: Rows) -> tuple[list[list[Scalar]], list[Scalar]]:
     """A = L D L^T without square roots: (L, 1/D), L with a unit diagonal that is not stored."""
     n = len(A)
     L: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
@@ -29,7 +136,7 @@ def factor(A: Matrix) -> tuple[list[list[Scalar]], list[Scalar]]:
     return L, Dinv
 
 
-def forward_substitute(L: Matrix, b: Sequence[Scalar]) -> list[Scalar]:
+def forward_substitute(L: Rows, b: Sequence[Scalar]) -> list[Scalar]:
     """Solve L x = b."""
     x = list(b)
     for i in range(len(b)):
@@ -38,7 +145,7 @@ def forward_substitute(L: Matrix, b: Sequence[Scalar]) -> list[Scalar]:
     return x
 
 
-def substitute(L: Matrix, Dinv: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
+def substitute(L: Rows, Dinv: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
     """Solve L D L^T x = b."""
     n = len(b)
     x = forward_substitute(L, b)
@@ -49,12 +156,12 @@ def substitute(L: Matrix, Dinv: Sequence[Scalar], b: Sequence[Scalar]) -> list[S
     return x
 
 
-def solve_symmetric(A: Matrix, b: Sequence[Scalar]) -> list[Scalar]:
+def solve_symmetric(A: Rows, b: Sequence[Scalar]) -> list[Scalar]:
     """x with A x = b."""
     return substitute(*factor(A), b)
 
 
-def inverse_symmetric(A: Matrix) -> list[list[Scalar]]:
+def inverse_symmetric(A: Rows) -> list[list[Scalar]]:
     """The inverse, symmetric by construction."""
     n = len(A)
     if n == 1:
@@ -64,22 +171,30 @@ def inverse_symmetric(A: Matrix) -> list[list[Scalar]]:
     return [[columns[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]
 
 
-def transpose(A: Matrix) -> list[list[Scalar]]:
+def transpose(A: Rows) -> list[list[Scalar]]:
     return [list(column) for column in zip(*A, strict=True)]
 
 
-def mirrored(A: Matrix) -> list[list[Scalar]]:
+def mirrored(A: Rows) -> list[list[Scalar]]:
     """The matrix whose lower half repeats the upper one: symmetric to the last bit."""
     return [[A[min(i, j)][max(i, j)] for j in range(len(A))] for i in range(len(A))]
 
 
-def multiply(A: Matrix, B: Matrix) -> list[list[Scalar]]:
+def multiply(A: Rows, B: Rows) -> list[list[Scalar]]:
     """A B, entry by entry: for blocks as small as a joint."""
     columns = transpose(B)
     return [[_dot(row, column) for column in columns] for row in A]
 
 
-def subtract(A: Matrix, B: Matrix) -> list[list[Scalar]]:
+def add(A: Rows, B: Rows) -> list[list[Scalar]]:
+    return [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]
+
+
+def negative(A: Rows) -> list[list[Scalar]]:
+    return [[-x for x in row] for row in A]
+
+
+def subtract(A: Rows, B: Rows) -> list[list[Scalar]]:
     return [[x - y for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fallingcat.algorithms.kinematics import Vector, center_of_mass, joint_kinematics, velocities
+from fallingcat.algorithms.kinematics import center_of_mass
+from fallingcat.algorithms.posed import Vector, body, velocities
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial.vec3 import dot, vec
@@ -10,13 +11,13 @@ from fallingcat.spatial.vec3 import dot, vec
 
 def kinetic_energy(model: Model, q: Vector, nu: Vector) -> Scalar:
     """nu^T M nu / 2, rotors included."""
-    X, S = joint_kinematics(model, q)
-    v, _ = velocities(model, X, S, nu)
+    r = body(model, q)
+    v = velocities(r, nu)
     twice: Scalar = 0.0
-    for i, body in enumerate(model.bodies):
-        twice = twice + v[i] @ (body.inertia @ v[i])
-        for x in model.speeds(i, nu):
-            twice = twice + body.armature * x * x
+    for i, I in r.I.items():
+        twice = twice + v[i] @ (I @ v[i])
+        for x in r.speeds(i, nu):
+            twice = twice + model.bodies[i].armature * x * x
     return 0.5 * twice
 
 

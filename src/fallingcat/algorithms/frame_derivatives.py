@@ -9,17 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fallingcat.algorithms.common_frame import (
-    COMMON,
-    CommonFrame,
-    accelerations,
-    common_frame,
-    velocities,
-    velocity_products,
-)
-from fallingcat.algorithms.kinematics import PerBody, Vector, frame_transform
+from fallingcat.algorithms.kinematics import frame_transform
+from fallingcat.algorithms.posed import PerBody, Posed, Vector, accelerations, common, velocities, velocity_products
 from fallingcat.algorithms.rnea_derivatives import AxisColumns, Block, axis_columns
-from fallingcat.model.model import WORLD, FrameOf, Model
+from fallingcat.model.model import FrameOf, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Motion
 
@@ -46,42 +39,39 @@ class FrameAccelerationDerivatives(NamedTuple):
 
 def frame_velocity_derivatives(model: Model, q: Vector, nu: Vector, frame: str) -> FrameVelocityDerivatives:
     """How the twist of a frame changes with q and nu."""
-    c, place = common_frame(model, q), model.frame(frame)
-    v = velocities(c, nu)
-    unused = dict.fromkeys(v, Motion.zero(COMMON))  # accelerations have no part in this
-    columns = _along_path(c, place, v, unused, nu, [0.0] * model.nv)
+    r, place = common(model, q), model.frame(frame)
+    v = velocities(r, nu)
+    unused = dict.fromkeys(v, Motion.zero(r.root))  # accelerations have no part in this
+    columns = _along_path(r, place, v, unused, nu, [0.0] * model.nv)
     return FrameVelocityDerivatives(
-        _matrix(c, place, {i: [x.Pd for x in xs] for i, xs in columns.items()}),
-        _matrix(c, place, {i: [x.S for x in xs] for i, xs in columns.items()}),
+        _matrix(r, place, {i: [x.Pd for x in xs] for i, xs in columns.items()}),
+        _matrix(r, place, {i: [x.S for x in xs] for i, xs in columns.items()}),
     )
 
 
 def frame_acceleration_derivatives(model: Model, q: Vector, nu: Vector, dnu: Vector, frame: str) -> FrameAccelerationDerivatives:
     """How the acceleration of a frame changes with q, nu and dnu."""
-    c, place = common_frame(model, q), model.frame(frame)
-    v = velocities(c, nu)
-    a = accelerations(c, velocity_products(c, nu, v), dnu, Motion.zero(COMMON))
-    columns = _along_path(c, place, v, a, nu, dnu)
+    r, place = common(model, q), model.frame(frame)
+    v = velocities(r, nu)
+    a = accelerations(r, velocity_products(r, nu, v), dnu, Motion.zero(r.root))
+    columns = _along_path(r, place, v, a, nu, dnu)
     v_f = v[place.body]
     return FrameAccelerationDerivatives(
-        _matrix(c, place, {i: [x.Pdd + x.Pd.cross(v_f) for x in xs] for i, xs in columns.items()}),
-        _matrix(c, place, {i: [x.PdSd + x.S.cross(v_f) for x in xs] for i, xs in columns.items()}),
-        _matrix(c, place, {i: [x.S for x in xs] for i, xs in columns.items()}),
+        _matrix(r, place, {i: [x.Pdd + x.Pd.cross(v_f) for x in xs] for i, xs in columns.items()}),
+        _matrix(r, place, {i: [x.PdSd + x.S.cross(v_f) for x in xs] for i, xs in columns.items()}),
+        _matrix(r, place, {i: [x.S for x in xs] for i, xs in columns.items()}),
     )
 
 
 def _along_path(
-    c: CommonFrame, place: FrameOf, v: PerBody[Motion], a: PerBody[Motion], nu: Vector, dnu: Vector
+    r: Posed, place: FrameOf, v: PerBody[Motion], a: PerBody[Motion], nu: Vector, dnu: Vector
 ) -> PerBody[list[AxisColumns]]:
     """The columns of the joints that carry a frame."""
-    bodies = c.model.bodies
-    return {i: axis_columns(c, i, bodies[i].parent, v, a, nu, dnu) for i in c.model.path(place.body)}
+    return {i: axis_columns(r, i, v, a, nu, dnu) for i in r.model.path(place.body)}
 
 
-def _matrix(c: CommonFrame, place: FrameOf, columns: PerBody[list[Motion]]) -> Block:
+def _matrix(r: Posed, place: FrameOf, columns: PerBody[list[Motion]]) -> Block:
     """Motions in common coordinates as columns of a 6 x nv matrix in the coordinates of the frame."""
-    if place.body == WORLD:
-        return [[0.0] * c.model.nv for _ in range(6)]
-    X_fc = frame_transform(place) @ c.X[place.body]
+    X_fc = frame_transform(place) @ r.X_own[place.body]
     entries: PerBody[list[list[Scalar]]] = {i: [(X_fc @ m).entries() for m in ms] for i, ms in columns.items()}
-    return c.model.gather_columns(entries, 6)
+    return r.model.gather_columns(entries, 6)

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fallingcat import scalar
-from fallingcat.algorithms.dense import multiply, transpose
-from fallingcat.algorithms.kinematics import PerBody
+from fallingcat.algorithms.dense import add, multiply, transpose
+from fallingcat.algorithms.posed import PerBody
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 
@@ -87,16 +87,12 @@ def _by_factors(model: Model, factors: Factors, column: Sequence[Scalar]) -> lis
     """(3): inwards along all paths, through D^-1, and outwards again."""
     y: PerBody[Block] = {m: [[0.0] for _ in model.dofs(m)] for m in range(len(model.bodies))}
     for (i, m), W_im in factors.W.items():
-        y[m] = _plus(y[m], multiply(transpose(W_im), [[column[k]] for k in model.dofs(i)]))
+        y[m] = add(y[m], multiply(transpose(W_im), [[column[k]] for k in model.dofs(i)]))
     z = {m: multiply(factors.Dinv[m], y[m]) for m in y}
     x: PerBody[Block] = {i: [[0.0] for _ in model.dofs(i)] for i in y}
     for (i, m), W_im in factors.W.items():
-        x[i] = _plus(x[i], multiply(W_im, z[m]))
+        x[i] = add(x[i], multiply(W_im, z[m]))
     return model.gather({i: [-entry for (entry,) in block] for i, block in x.items()})
-
-
-def _plus(A: Block, B: Block) -> Block:
-    return [[a + b for a, b in zip(row, other, strict=True)] for row, other in zip(A, B, strict=True)]
 
 
 def _branches(model: Model) -> list[list[int]]:

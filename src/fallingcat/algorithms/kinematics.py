@@ -2,79 +2,32 @@
 
 Everything about body i is in body-i coordinates: X[i] is X_ip (from the parent), S[i] the joint's axes,
 v[i] and a[i] twist and spatial acceleration. Suffix _w means world coordinates.
-Featherstone, Rigid Body Dynamics Algorithms (2008), Sec. 4.4 and 5.3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Callable, Mapping
 
+from fallingcat.algorithms.posed import PerBody as PerBody
+from fallingcat.algorithms.posed import Vector as Vector
+from fallingcat.algorithms.posed import Wrenches, accelerations, axis_rates, velocity_products
+from fallingcat.algorithms.posed import body as body
+from fallingcat.algorithms.posed import joint_kinematics as joint_kinematics
+from fallingcat.algorithms.posed import ring as ring
+from fallingcat.algorithms.posed import velocities as velocities
 from fallingcat.model.joints import Representation
 from fallingcat.model.model import WORLD, FrameOf, Model
 from fallingcat.scalar import Scalar
-from fallingcat.spatial import Force, Inertia, MatrixRotation, Motion, Subspace, Transform
-from fallingcat.spatial.vec3 import IDENTITY, ZERO, add, mat, matvec, neg, scale, transpose
-
-T = TypeVar("T")
-PerBody = dict[int, T]
-Vector = Sequence[Scalar]
-
-
-def joint_kinematics(model: Model, q: Vector) -> tuple[PerBody[Transform], PerBody[Subspace]]:
-    """X[i] = X_ip and S[i] of every joint."""
-    X: PerBody[Transform] = {}
-    S: PerBody[Subspace] = {}
-    for i, p in model.base_to_tip():
-        joint, pose, qi = model.bodies[i].joint, model.bodies[i].pose, model.coordinates(i, q)
-        r = add(pose.position, matvec(mat(pose.rotation), joint.offset(qi)))
-        X[i] = Transform(joint.rotation(qi, mat(pose.rotation)), r, i, p)
-        S[i] = Subspace(tuple(Motion(lin, ang, i) for lin, ang in joint.columns(qi)), i)
-    return X, S
-
-
-def ring(model: Model, i: int, q: Vector, nu: Vector) -> Subspace | None:
-    """The rate of S[i] as seen in the body (paper 001's ring); None for constant axes."""
-    columns = model.bodies[i].joint.ring(model.coordinates(i, q), model.speeds(i, nu))
-    return None if columns is None else Subspace(tuple(Motion(lin, ang, i) for lin, ang in columns), i)
-
-
-def velocities(model: Model, X: PerBody[Transform], S: PerBody[Subspace], nu: Vector) -> tuple[PerBody[Motion], PerBody[Motion]]:
-    """v[i], the twist of body i, and vJ[i] = S nu, what its joint adds."""
-    v: PerBody[Motion] = {WORLD: Motion.zero(WORLD)}
-    vJ: PerBody[Motion] = {}
-    for i, p in model.base_to_tip():
-        vJ[i] = S[i] @ model.speeds(i, nu)
-        v[i] = X[i] @ v[p] + vJ[i]
-    return v, vJ
-
-
-def velocity_products(model: Model, q: Vector, nu: Vector, v: PerBody[Motion], vJ: PerBody[Motion]) -> PerBody[Motion]:
-    """c[i] = v x vJ + ring nu: the part of a[i] that is quadratic in the velocity."""
-    c: PerBody[Motion] = {}
-    for i, _ in model.base_to_tip():
-        c[i] = v[i].cross(vJ[i])
-        moving = ring(model, i, q, nu)
-        if moving is not None:
-            c[i] = c[i] + moving @ model.speeds(i, nu)
-    return c
-
-
-def accelerations(
-    model: Model, X: PerBody[Transform], S: PerBody[Subspace], c: PerBody[Motion], dnu: Vector, a_world: Motion
-) -> PerBody[Motion]:
-    """a[i], the spatial acceleration of body i, when the world accelerates with a_world."""
-    a: PerBody[Motion] = {WORLD: a_world}
-    for i, p in model.base_to_tip():
-        a[i] = X[i] @ a[p] + S[i] @ model.speeds(i, dnu) + c[i]
-    return a
+from fallingcat.spatial import Force, Inertia, MatrixRotation, Motion, Transform
+from fallingcat.spatial.transform import Identity
+from fallingcat.spatial.vec3 import ZERO, add, mat, scale, transpose
 
 
 def world_transforms(model: Model, X: PerBody[Transform]) -> PerBody[Transform]:
     """X_iw, from world coordinates to those of body i."""
-    X_w: PerBody[Transform] = {WORLD: Transform(MatrixRotation(IDENTITY), ZERO, WORLD, WORLD)}
+    X_w: PerBody[Transform] = {WORLD: Identity.between(WORLD, WORLD)}
     for i, p in model.base_to_tip():
-        X_w[i] = X[i] @ X_w[p] if p != WORLD else X[i]
+        X_w[i] = X[i] @ X_w[p]
     return X_w
 
 
@@ -83,19 +36,12 @@ def frame_transform(place: FrameOf, tag: str = "frame") -> Transform:
     return Transform(MatrixRotation(transpose(mat(place.pose.rotation))), place.pose.position, tag, place.body)
 
 
-def gravity_acceleration(model: Model) -> Motion:
-    """-g: a world that accelerates upwards feels like gravity."""
-    return Motion(neg(model.gravity), ZERO, WORLD)
-
-
-def body_forces(model: Model, wrenches: dict[str, Vector]) -> PerBody[Force]:
-    """Wrenches given in frames, summed per body in body coordinates."""
-    forces: PerBody[Force] = {}
+def body_forces(model: Model, wrenches: Mapping[str, Vector]) -> Wrenches:
+    """Wrenches given in frames, summed per body in body coordinates; one on the ground does nothing."""
+    forces = Wrenches()
     for name, wrench in wrenches.items():
         place = model.frame(name)
-        if place.body != WORLD:  # a wrench on the ground does nothing
-            f = frame_transform(place).T @ Force.of(wrench, "frame")
-            forces[place.body] = forces[place.body] + f if place.body in forces else f
+        forces[place.body] = forces[place.body] + frame_transform(place).T @ Force.of(wrench, "frame")
     return forces
 
 
@@ -103,21 +49,19 @@ def body_forces(model: Model, wrenches: dict[str, Vector]) -> PerBody[Force]:
 # Frames, seen from the frame itself (body), from the world (inertial), or with the world's orientation (mixed)
 
 
-def viewpoint(X_fw: Transform, representation: Representation) -> Transform:
-    """X_vf: from the frame's own coordinates to those of the chosen representation."""
-    if representation == "body":
-        return Transform(MatrixRotation(IDENTITY), ZERO, "view", X_fw.a)
-    if representation == "mixed":
-        return Transform(X_fw.E.inverse(), ZERO, "view", X_fw.a)
-    X_wf = X_fw.inverse()
-    return Transform(X_wf.E, X_wf.r, "view", X_fw.a)
+VIEWPOINTS: dict[str, Callable[[Transform], Transform]] = {
+    "body": lambda X_fw: Identity.between("view", X_fw.a),
+    "mixed": lambda X_fw: Transform(X_fw.E.inverse(), ZERO, "view", X_fw.a),
+    "inertial": lambda X_fw: Identity.between("view", X_fw.b) @ X_fw.inverse(),
+}
+"""X_vf of a frame f: from its own coordinates to those of a representation."""
 
-
-def relative_twist(v: Motion, representation: Representation) -> Motion:
-    """The twist of the frame against its viewpoint, in frame coordinates."""
-    if representation == "body":
-        return Motion.zero(v.frame)
-    return Motion(ZERO, v.ang, v.frame) if representation == "mixed" else v
+RELATIVE_TWISTS: dict[str, Callable[[Motion], Motion]] = {
+    "body": lambda v: Motion.zero(v.frame),
+    "mixed": lambda v: Motion(ZERO, v.ang, v.frame),
+    "inertial": lambda v: v,
+}
+"""The twist of a frame against its viewpoint, in frame coordinates."""
 
 
 def frame_pose(model: Model, q: Vector, frame: str) -> list[list[Scalar]]:
@@ -131,11 +75,10 @@ def frame_pose(model: Model, q: Vector, frame: str) -> list[list[Scalar]]:
 def frame_velocity(model: Model, q: Vector, nu: Vector, frame: str, representation: Representation) -> list[Scalar]:
     """The twist of a frame."""
     place, model = model.frame(frame), model.in_representation(representation)
-    X, S = joint_kinematics(model, q)
-    v, _ = velocities(model, X, S, nu)
+    v = velocities(body(model, q), nu)
     X_fi = frame_transform(place)
-    X_fw = X_fi @ world_transforms(model, X)[place.body]
-    return (viewpoint(X_fw, representation) @ (X_fi @ v[place.body])).entries()
+    X_fw = X_fi @ world_transforms(model, joint_kinematics(model, q)[0])[place.body]
+    return (VIEWPOINTS[representation](X_fw) @ (X_fi @ v[place.body])).entries()
 
 
 def frame_acceleration(
@@ -143,14 +86,13 @@ def frame_acceleration(
 ) -> list[Scalar]:
     """The rate of `frame_velocity` in the same representation."""
     place, model = model.frame(frame), model.in_representation(representation)
-    X, S = joint_kinematics(model, q)
-    v, vJ = velocities(model, X, S, nu)
-    c = velocity_products(model, q, nu, v, vJ)
-    a = accelerations(model, X, S, c, dnu, Motion.zero(WORLD))
+    r = body(model, q)
+    v = velocities(r, nu)
+    a = accelerations(r, velocity_products(r, nu, v), dnu, Motion.zero(WORLD))
     X_fi = frame_transform(place)
-    X_fw = X_fi @ world_transforms(model, X)[place.body]
+    X_fw = X_fi @ world_transforms(model, joint_kinematics(model, q)[0])[place.body]
     v_f, a_f = X_fi @ v[place.body], X_fi @ a[place.body]
-    return (viewpoint(X_fw, representation) @ (a_f + relative_twist(v_f, representation).cross(v_f))).entries()
+    return (VIEWPOINTS[representation](X_fw) @ (a_f + RELATIVE_TWISTS[representation](v_f).cross(v_f))).entries()
 
 
 def center_of_mass(model: Model, q: Vector) -> list[Scalar]:
@@ -201,7 +143,7 @@ def jacobian(model: Model, q: Vector, place: FrameOf, representation: Representa
     """The same for the velocities of the model as it is."""
     X, S = joint_kinematics(model, q)
     X_fi = frame_transform(place)
-    view = viewpoint(X_fi @ world_transforms(model, X)[place.body], representation)
+    view = VIEWPOINTS[representation](X_fi @ world_transforms(model, X)[place.body])
     columns: PerBody[list[list[Scalar]]] = {}
     X_fj = X_fi
     for j in model.path(place.body):
@@ -222,19 +164,16 @@ def frame_jacobian_rate(model: Model, q: Vector, nu: Vector, frame: str, represe
 def jacobian_rate(model: Model, q: Vector, nu: Vector, place: FrameOf, representation: Representation) -> list[list[Scalar]]:
     """The same for the velocities of the model as it is."""
     X, S = joint_kinematics(model, q)
-    v, _ = velocities(model, X, S, nu)
+    r = body(model, q)
+    v = velocities(r, nu)
     X_fi = frame_transform(place)
-    view = viewpoint(X_fi @ world_transforms(model, X)[place.body], representation)
+    view = VIEWPOINTS[representation](X_fi @ world_transforms(model, X)[place.body])
     v_f = X_fi @ v[place.body]
-    drift = relative_twist(v_f, representation) - v_f
+    drift = RELATIVE_TWISTS[representation](v_f) - v_f
     columns: PerBody[list[list[Scalar]]] = {}
     X_fj = X_fi
     for j in model.path(place.body):
-        moving = ring(model, j, q, nu)
-        rates = []
-        for k, s in enumerate(S[j].columns):
-            own = v[j].cross(s) if moving is None else v[j].cross(s) + moving.columns[k]
-            rates.append((view @ (X_fj @ own + drift.cross(X_fj @ s))).entries())
-        columns[j] = rates
+        pairs = zip(S[j].columns, axis_rates(r, j, nu, v), strict=True)
+        columns[j] = [(view @ (X_fj @ sd + drift.cross(X_fj @ s))).entries() for s, sd in pairs]
         X_fj = X_fj @ X[j]
     return model.gather_columns(columns, 6)

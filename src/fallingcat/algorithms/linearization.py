@@ -12,21 +12,17 @@ flyers within the tree, their own ad stands where the paper has a zero.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from fallingcat.algorithms.aba_derivatives import derivatives_and_accelerations
 from fallingcat.algorithms.configuration import bracket
-from fallingcat.algorithms.dense import multiply
-from fallingcat.algorithms.kinematics import Vector, joint_kinematics
-from fallingcat.algorithms.rnea import NO_FORCES
+from fallingcat.algorithms.dense import Block, Matrix, Rows
+from fallingcat.algorithms.posed import NO_FORCES, Vector, Wrenches, joint_kinematics
 from fallingcat.choices import REPRESENTATIONS, check_choice
 from fallingcat.model.model import Model
-from fallingcat.scalar import Scalar
-from fallingcat.spatial import Force, Motion, Transform
-from fallingcat.spatial.vec3 import ZERO, cross, neg, skew
-
-Block = list[list[Scalar]]
+from fallingcat.spatial import Motion, Transform
+from fallingcat.spatial.transform import Identity
+from fallingcat.spatial.vec3 import ZERO, cross, skew
 
 
 class Linearization(NamedTuple):
@@ -39,86 +35,85 @@ class Linearization(NamedTuple):
 
 
 def linearize(
-    model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Mapping[int, Force] = NO_FORCES, velocity: str = "body"
+    model: Model, q: Vector, nu_a: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES, velocity: str = "body"
 ) -> Linearization:
-    """A and B with the base velocity of the state body-fixed, mixed, or inertial (0X_A v in the paper's letters)."""
-    if velocity == "body" or not model.floating:
-        FD, _ = derivatives_and_accelerations(model, q, nu, tau, f_ext)
-        ad = bracket(model, nu)
-        top = [[-x for x in row] + unit for row, unit in zip(ad, _identity(model.nv), strict=True)]
-        return Linearization(top + _side_by_side(FD.dq, FD.dnu), _inputs(model, FD.dtau))
-    return _otherwise(model, q, nu, tau, f_ext, velocity)
+    """A and B with the base velocity of the state body-fixed, mixed, or inertial (0X_A v in the paper's letters).
 
-
-def _otherwise(model: Model, q: Vector, nu_a: Vector, tau: Vector, f_ext: Mapping[int, Force], velocity: str) -> Linearization:
-    """The same when the state holds the inertial or the mixed twist v_a, v = X v_a (errata 0.2 for the inertial one).
-
-    X does not commute with z_H: d(X v_a) = turn(v) z_H, and the rate of v_a is X^-1 y, y = a + drift(v), a the body's
-    acceleration. For the inertial twist turn is ad and there is no drift.
+    The state holds v_a, and v = X v_a is body-fixed (errata 0.2 for the inertial one). X does not commute with z_H:
+    d(X v_a) = turn(v) z_H, and the rate of v_a is X^-1 y, y = a + drift(v), a the body's acceleration.
     """
-    X_0w = joint_kinematics(model, q)[0][0]
-    if velocity == "mixed":
-        X_0w = Transform(X_0w.E, ZERO, X_0w.a, X_0w.b)
-    X, Xinv = X_0w.matrix(), X_0w.inverse().matrix()
-    v = X_0w @ Motion.of(nu_a[:6], X_0w.b)
-    nu = [*v.entries(), *nu_a[6:]]
+    view, base = VIEWS[velocity if model.floating else "fixed"], model.nv - model.n
+    X_a = view.transform(model, q)
+    X, X_inverse = (_with_joints(model, x) for x in (X_a.matrix(), X_a.inverse().matrix()))
+    nu = X @ nu_a
     FD, a = derivatives_and_accelerations(model, q, nu, tau, f_ext)
-    drift, drift_dv = _drift(v, velocity)
-    y = Motion.of([x + d for x, d in zip(a[:6], drift, strict=True)], v.frame)
-
-    def rate(block: Block) -> Block:
-        """From rates of the body-fixed twist to rates of the other one."""
-        return multiply(Xinv, block[:6]) + block[6:]
-
-    D3, D4 = _add_on_top([row[:6] for row in FD.dnu], drift_dv), [row[6:] for row in FD.dnu]
-    dH = _add([row[:6] for row in FD.dq], multiply(D3, _turn(v, velocity)))
-    dH = _add_on_top(dH, [[-x for x in row] for row in _turn(y, velocity)])
-    dq = _side_by_side(rate(dH), rate([row[6:] for row in FD.dq]))
-    dnu = _side_by_side(rate(multiply(D3, X)), rate(D4))
-    top = [[-x for x in row] + unit for row, unit in zip(bracket(model, nu), _identity(model.nv), strict=True)]
-    corner = _add([row[:6] for row in top[:6]], _turn(v, velocity))  # zero for the inertial twist
-    for i in range(6):
-        top[i] = corner[i] + [0.0] * model.n + X[i] + [0.0] * model.n  # block (1,3) = X
-    return Linearization(top + _side_by_side(dq, dnu), _inputs(model, rate(FD.dtau)))
+    v = Motion.of(nu[:base] or [0.0] * 6, X_a.a)
+    y = Motion.of(a[:base] or [0.0] * 6, X_a.a) + view.drift(v)
+    turn, turn_y, drift_dv = (_with_joints(model, x, 0.0) for x in (view.turn(v), view.turn(y), view.drift_dv(v)))
+    D34 = Matrix(FD.dnu) + drift_dv
+    dq = Matrix(FD.dq) + D34 @ turn - turn_y
+    A = [[turn - Matrix(bracket(model, nu)), X], [X_inverse @ dq, X_inverse @ (D34 @ X)]]
+    B = X_inverse @ Matrix(FD.dtau)[:, base:]
+    return Linearization(Matrix.blocks(A).rows, Matrix.blocks([[0.0 * B], [B]]).rows)
 
 
-def _turn(v: Motion, velocity: str) -> Block:
-    """The 6 x 6 matrix of z -> d(X v_a) when H moves to H exp(z)."""
-    lin, ang = skew(v.lin), skew(v.ang)
-    if velocity == "mixed":
-        return [[0.0, 0.0, 0.0, *row] for row in (*lin, *ang)]
-    return [[*a, *b] for a, b in zip(ang, lin, strict=True)] + [[0.0, 0.0, 0.0, *row] for row in ang]
+def _with_joints(model: Model, block: Rows, joints: float = 1.0) -> Matrix:
+    """blkdiag(a 6 x 6 block for the base, a multiple of the identity for the joints); a fixed base has no block."""
+    base, between = model.nv - model.n, Matrix.zero(model.nv - model.n, model.n)
+    return Matrix.blocks([[Matrix(block, 6)[:base, :base], between], [between.T, joints * Matrix.identity(model.n)]])
 
 
-def _drift(v: Motion, velocity: str) -> tuple[list[Scalar], Block]:
-    """What the rate of the twist has beside the acceleration, (w x lin; 0) for the mixed one, and its derivative."""
-    zero: Block = [[0.0] * 6 for _ in range(6)]
-    if velocity != "mixed":
-        return [0.0] * 6, zero
-    drift_dv = [[*a, *neg(b)] for a, b in zip(skew(v.ang), skew(v.lin), strict=True)] + zero[3:]
-    return [*cross(v.ang, v.lin), 0.0, 0.0, 0.0], drift_dv
+class View:
+    """How the twist v_a in the state is related to the body-fixed twist v; here: it is the same."""
+
+    def transform(self, model: Model, q: Vector) -> Transform:
+        """X, with v = X v_a."""
+        return Identity.between(0, 0)
+
+    def turn(self, v: Motion) -> Matrix:
+        """The 6 x 6 matrix of z -> d(X v_a) when H moves to H exp(z)."""
+        return Matrix.zero(6, 6)
+
+    def drift(self, v: Motion) -> Motion:
+        """What the rate of v_a, seen from the body, has beside the acceleration."""
+        return Motion.zero(v.frame)
+
+    def drift_dv(self, v: Motion) -> Matrix:
+        """Its derivative."""
+        return Matrix.zero(6, 6)
 
 
-def _add(A: Block, B: Block) -> Block:
-    return [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]
+class Inertial(View):
+    """v_a is the twist seen from the world: X the adjoint of the base's pose, turn = ad, no drift."""
+
+    def transform(self, model: Model, q: Vector) -> Transform:
+        return joint_kinematics(model, q)[0][0]
+
+    def turn(self, v: Motion) -> Matrix:
+        V, W = Matrix(skew(v.lin)), Matrix(skew(v.ang))
+        return Matrix.blocks([[W, V], [Matrix.zero(3, 3), W]])
 
 
-def _add_on_top(A: Block, B: Block) -> Block:
-    """A plus B in its first rows."""
-    return _add(A[: len(B)], B) + A[len(B) :]
+class Mixed(View):
+    """v_a has the orientation of the world and its origin in the base; its rate has w x v besides."""
+
+    def transform(self, model: Model, q: Vector) -> Transform:
+        X_0w = joint_kinematics(model, q)[0][0]
+        return Transform(X_0w.E, ZERO, X_0w.a, X_0w.b)
+
+    def turn(self, v: Motion) -> Matrix:
+        V, W = Matrix(skew(v.lin)), Matrix(skew(v.ang))
+        return Matrix.blocks([[Matrix.zero(3, 3), V], [Matrix.zero(3, 3), W]])
+
+    def drift(self, v: Motion) -> Motion:
+        return Motion(cross(v.ang, v.lin), ZERO, v.frame)
+
+    def drift_dv(self, v: Motion) -> Matrix:
+        V, W = Matrix(skew(v.lin)), Matrix(skew(v.ang))
+        return Matrix.blocks([[W, -V], [Matrix.zero(3, 6)]])
 
 
-def _identity(n: int) -> Block:
-    return [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
-
-
-def _side_by_side(left: Block, right: Block) -> Block:
-    return [[*a, *b] for a, b in zip(left, right, strict=True)]
-
-
-def _inputs(model: Model, dtau: Block) -> Block:
-    first = model.nv - model.n
-    return [[0.0] * model.n for _ in range(model.nv)] + [row[first:] for row in dtau]
+VIEWS: dict[str, View] = {"body": View(), "fixed": View(), "mixed": Mixed(), "inertial": Inertial()}
 
 
 def check_velocity(velocity: str) -> None:

@@ -15,74 +15,44 @@ and of accelerations P outwards: a fixed number of operations for each pair of j
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fallingcat import scalar
-from fallingcat.algorithms.common_frame import COMMON, CommonFrame, common_frame, is_shallow
+from fallingcat.algorithms.aba import Articulated, articulated_bodies, combination
 from fallingcat.algorithms.crba import mass_matrix
-from fallingcat.algorithms.dense import factor, forward_substitute, inverse_symmetric, mirrored, multiply, subtract, transpose
-from fallingcat.algorithms.kinematics import PerBody, Vector
+from fallingcat.algorithms.dense import (
+    add,
+    factor,
+    forward_substitute,
+    inverse_symmetric,
+    mirrored,
+    multiply,
+    negative,
+    subtract,
+    transpose,
+)
+from fallingcat.algorithms.posed import PerBody, Vector, common, is_shallow
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
-from fallingcat.spatial import ArticulatedInertia, Force, Motion
+from fallingcat.spatial import Force, Motion
 
 Block = list[list[Scalar]]
 Blocks = dict[tuple[int, int], Block]
-
-
-@dataclass(frozen=True)
-class Articulated:
-    """The articulated bodies of a robot: what forward dynamics and the inverse mass matrix share."""
-
-    U: PerBody[list[Force]]
-    """U = IA S."""
-    D: PerBody[Block]
-    """D = S^T U, rotor inertia included."""
-    Dinv: PerBody[Block]
-    """D^-1."""
-    UDinv: PerBody[list[Force]]
-    """U D^-1."""
-    Ia: PerBody[ArticulatedInertia]
-    """IA - U D^-1 U^T: what the body's joint lets through."""
-
-
-def articulated_bodies(c: CommonFrame) -> Articulated:
-    """Articulated inertias, from the tips inwards."""
-    model = c.model
-    IA: PerBody[ArticulatedInertia] = {i: I.articulated() for i, I in c.I.items()}
-    U: PerBody[list[Force]] = {}
-    D: PerBody[Block] = {}
-    Dinv: PerBody[Block] = {}
-    UDinv: PerBody[list[Force]] = {}
-    Ia: PerBody[ArticulatedInertia] = {}
-    for i, p in model.tip_to_base():
-        U[i] = [IA[i] @ s for s in c.S[i].columns]
-        D[i] = [[s @ column for column in U[i]] for s in c.S[i].columns]
-        for k, row in enumerate(D[i]):
-            row[k] = row[k] + model.bodies[i].armature
-        Dinv[i] = inverse_symmetric(D[i])
-        if p != WORLD:
-            UDinv[i] = [_combine(U[i], column) for column in Dinv[i]]
-            Ia[i] = IA[i].minus_product(U[i], UDinv[i])
-            IA[p] = IA[p] + Ia[i]
-    return Articulated(U, D, Dinv, UDinv, Ia)
 
 
 def inverse_mass_matrix(model: Model, q: Vector) -> Block:
     """M(q)^-1."""
     if model.mimics:  # joints that follow others couple distant branches: no articulated bodies
         return inverse_symmetric(mass_matrix(model, q))
-    c = common_frame(model, q)
-    bodies = articulated_bodies(c)
-    return inverse_mass_matrix_in(c, bodies, inverse_factor(c, bodies) if is_shallow(model) else {})
+    bodies = articulated_bodies(common(model, q))
+    return inverse_mass_matrix_in(bodies, inverse_factor(bodies) if is_shallow(model) else {})
 
 
-def inverse_mass_matrix_in(c: CommonFrame, bodies: Articulated, W: Blocks) -> Block:
+def inverse_mass_matrix_in(bodies: Articulated, W: Blocks) -> Block:
     """The inverse mass matrix of a robot in common coordinates, by W if it is given, else by columns."""
-    inverse = _by_factor(c.model, bodies, W) if W else _by_columns(c, bodies)
+    model = bodies.robot.model
+    inverse = _by_factor(model, bodies, W) if W else _by_columns(bodies)
     for i, j in list(inverse):
         inverse[j, i] = transpose(inverse[i, j]) if i != j else mirrored(inverse[i, i])
-    return c.model.gather_blocks(inverse)
+    return model.gather_blocks(inverse)
 
 
 def _by_factor(model: Model, bodies: Articulated, W: Blocks) -> Blocks:
@@ -97,25 +67,24 @@ def _by_factor(model: Model, bodies: Articulated, W: Blocks) -> Blocks:
         for position, i in enumerate(carried):
             WD = multiply(W[i, m], bodies.Dinv[m])
             for j in carried[position:]:
-                inverse[i, j] = _plus(inverse[i, j], multiply(WD, transpose(W[j, m])))  # (3)
+                inverse[i, j] = add(inverse[i, j], multiply(WD, transpose(W[j, m])))  # (3)
     return inverse
 
 
-def _by_columns(c: CommonFrame, bodies: Articulated) -> Blocks:
+def _by_columns(bodies: Articulated) -> Blocks:
     """The blocks (i, j), i <= j, by the passes of paper 000, Table 9."""
-    model = c.model
+    r, model = bodies.robot, bodies.robot.model
     inverse: Blocks = {}
     F: PerBody[PerBody[list[Force]]] = {i: {} for i in range(WORLD, len(model.bodies))}
     for i, p in model.tip_to_base():
         Dinv = bodies.Dinv[i]
         inverse[i, i] = Dinv
         for j, columns in F[i].items():  # j beyond i: line 12
-            inverse[i, j] = _minus(multiply(Dinv, [[s @ f for f in columns] for s in c.S[i].columns]))
-        F[i][i] = [Force.zero(COMMON) for _ in c.S[i].columns]
-        if p != WORLD:  # line 14
-            for j, columns in F[i].items():
-                pushed = [_combine(bodies.U[i], x) for x in transpose(inverse[i, j])]
-                F[p][j] = [f + u for f, u in zip(columns, pushed, strict=True)]
+            inverse[i, j] = negative(multiply(Dinv, [[s @ f for f in columns] for s in r.S[i].columns]))
+        F[i][i] = [Force.zero(r.root) for _ in r.S[i].columns]
+        for j, columns in F[i].items():  # line 14
+            pushed = [combination(bodies.U[i], x) for x in transpose(inverse[i, j])]
+            F[p][j] = [f + u for f, u in zip(columns, pushed, strict=True)]
     P: PerBody[PerBody[list[Motion]]] = {WORLD: {}}
     for i, p in model.base_to_tip():
         P[i] = {}
@@ -123,30 +92,26 @@ def _by_columns(c: CommonFrame, bodies: Articulated) -> Blocks:
             above, block = P[p].get(j), inverse.get((i, j))
             if above is not None:  # line 18
                 felt = multiply(bodies.Dinv[i], [[a @ u for a in above] for u in bodies.U[i]])
-                block = _minus(felt) if block is None else subtract(block, felt)
+                block = negative(felt) if block is None else subtract(block, felt)
             if block is None:
                 continue  # nothing that moves joins the two
             inverse[i, j] = block
-            own = [c.S[i] @ x for x in transpose(block)]
+            own = [r.S[i] @ x for x in transpose(block)]
             P[i][j] = own if above is None else [a + b for a, b in zip(above, own, strict=True)]
     return inverse
 
 
-def _minus(A: Block) -> Block:
-    return [[-x for x in row] for row in A]
-
-
-def inverse_factor(c: CommonFrame, bodies: Articulated) -> Blocks:
+def inverse_factor(bodies: Articulated) -> Blocks:
     """W = L^-1, block by block along every path."""
-    model = c.model
+    r, model = bodies.robot, bodies.robot.model
     W: Blocks = {}
     for k, p in model.base_to_tip():
-        n = len(c.S[k])
+        n = len(r.S[k])
         W[k, k] = [[1.0 if r == s else 0.0 for s in range(n)] for r in range(n)]
-        path = list(model.path(p)) if p != WORLD else []
-        L = {i: [[s @ u for s in c.S[i].columns] for u in bodies.UDinv[k]] for i in path}  # (1)
+        path = list(model.path(p))
+        L = {i: [[s @ u for s in r.S[i].columns] for u in bodies.UDinv[k]] for i in path}  # (1)
         for i in path:
-            total = [[-x for x in row] for row in L[i]]
+            total = negative(L[i])
             for j in path:
                 if j == i:
                     break
@@ -177,14 +142,3 @@ def _through_root(model: Model, root: int, W: Blocks, D: Block) -> Blocks:
             m, n = model.bodies[i].joint.nv, model.bodies[j].joint.nv
             blocks[i, j] = [[product[start[i] + r][start[j] + s] for s in range(n)] for r in range(m)]
     return blocks
-
-
-def _plus(A: Block, B: Block) -> Block:
-    return [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]
-
-
-def _combine(columns: list[Force], x: Vector) -> Force:
-    total: Force = columns[0] * x[0]
-    for column, xk in zip(columns[1:], x[1:], strict=True):
-        total = total + column * xk
-    return total

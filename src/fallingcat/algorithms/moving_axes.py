@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fallingcat.algorithms.common_frame import CommonFrame
-from fallingcat.algorithms.kinematics import Vector
+from fallingcat.algorithms.posed import Posed, Vector
 from fallingcat.model.joints import Column, JointModel
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Motion, dual
@@ -35,15 +34,16 @@ class AxisDerivatives:
     """The derivative of c with respect to velocity k."""
 
 
-def axis_derivatives(frame: CommonFrame, i: int, nu: Vector, dnu: Vector) -> AxisDerivatives | None:
-    """The derivatives of joint i's axes, or None when they are constant."""
-    model, joint = frame.model, frame.model.bodies[i].joint
-    q, speed, rate = model.coordinates(i, frame.q), model.speeds(i, nu), model.speeds(i, dnu)
+def axis_derivatives(r: Posed, i: int, nu: Vector, dnu: Vector) -> AxisDerivatives:
+    """The derivatives of joint i's axes; all zero when these are constant."""
+    model, joint = r.model, r.model.bodies[i].joint
+    q, speed, rate = model.coordinates(i, r.q), model.speeds(i, nu), model.speeds(i, dnu)
+    n, still = joint.nv, Motion.zero(r.S[i].frame)
     if joint.ring(q, speed) is None:
-        return None
+        return AxisDerivatives([[still] * n] * n, [still] * n, [still] * n, [still] * n, [still] * n)
 
     def common(column: Sequence[Scalar]) -> Motion:
-        return frame.bring(i, Motion.of(column, i))
+        return r.own(i, Motion.of(column, i))
 
     dS: list[list[Motion]] = []
     dc_dq, dc_dnu = [], []

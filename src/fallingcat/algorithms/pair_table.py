@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fallingcat.algorithms.common_frame import is_shallow
 from fallingcat.algorithms.dense import transpose
+from fallingcat.algorithms.posed import is_shallow
 from fallingcat.model.model import Model
 from fallingcat.scalar import Dots, Scalar, dots, tensor
 

@@ -17,20 +17,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fallingcat import scalar
 from fallingcat.algorithms.aba import forward_dynamics
-from fallingcat.algorithms.common_frame import COMMON, CommonFrame, common_frame, composite_inertias, velocities
 from fallingcat.algorithms.coriolis import AxisForces, axis_forces, coriolis_terms_in
-from fallingcat.algorithms.dense import transpose
-from fallingcat.algorithms.kinematics import PerBody, Vector, frame_jacobian, joint_kinematics
+from fallingcat.algorithms.dense import Block, Matrix
+from fallingcat.algorithms.kinematics import frame_jacobian, joint_kinematics
+from fallingcat.algorithms.posed import COMMON, PerBody, Posed, Vector, common, composite_inertias, velocities
+from fallingcat.algorithms.rnea_derivatives import composite_factors
 from fallingcat.errors import InputError
-from fallingcat.model.model import Model
+from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, Motion, Transform
 from fallingcat.spatial.coriolis import CoriolisFactor, SkewFactor
 from fallingcat.spatial.inertia import InverseInertia
-
-Block = list[list[Scalar]]
 
 
 class ReducedDynamics(NamedTuple):
@@ -82,7 +80,7 @@ class ReducedAccelerations(NamedTuple):
 class Shape:
     """A floating robot in the coordinates of its base."""
 
-    frame: CommonFrame
+    frame: Posed
     Ic: PerBody[Inertia]
     inverse: InverseInertia
     """Of the locked inertia."""
@@ -107,7 +105,7 @@ def shape(model: Model, q: Vector) -> Shape:
     """Composite inertias, from the tips inwards, and the connection (17b)."""
     if not model.floating:
         raise InputError("the reduced equations need a floating base", got="a fixed base", hint="load with floating=True")
-    c = common_frame(model, q)
+    c = common(model, q)
     Ic = composite_inertias(c)
     f = gather_joints(model, {i: [Ic[i] @ s for s in c.S[i].columns] for i, _ in model.base_to_tip()})
     inverse = Ic[0].inverse()
@@ -120,12 +118,6 @@ def gather_joints(model: Model, parts: PerBody[list[Force]]) -> list[Force]:
     return [Force.of([row[6 + j] for row in columns], COMMON) for j in range(model.n)]
 
 
-def columns(vectors: list[Motion] | list[Force]) -> Block:
-    """The matrix with these columns."""
-    rows = [x.entries() for x in vectors]
-    return transpose(rows) if rows else [[] for _ in range(6)]
-
-
 def locked_inertia(model: Model, q: Vector) -> Block:
     """Lambda_b: the inertia of the robot with its joints locked, in the base (17a)."""
     return shape(model, q).Ic[0].matrix()
@@ -133,19 +125,17 @@ def locked_inertia(model: Model, q: Vector) -> Block:
 
 def mechanical_connection(model: Model, q: Vector) -> Block:
     """A_l = Lambda_b^-1 M_bq (17b)."""
-    return columns(shape(model, q).A)
+    return Matrix.columns(shape(model, q).A).rows
 
 
 def shape_inertia(model: Model, q: Vector) -> Block:
     """Lambda_q = M_q - M_bq^T A_l (17c)."""
     g = shape(model, q)
-    M = coriolis_terms_in(g.frame, [0.0] * model.nv).M
-    return _shape_inertia(g, M)
+    return _shape_inertia(g, coriolis_terms_in(g.frame, [0.0] * model.nv).M).rows
 
 
-def _shape_inertia(g: Shape, M: Block) -> Block:
-    moved = scalar.matmul(transpose(columns(g.f)), columns(g.A), symmetric=True) if g.A else []
-    return [[x - y for x, y in zip(a[6:], b, strict=True)] for a, b in zip(M[6:], moved, strict=True)]
+def _shape_inertia(g: Shape, M: Block) -> Matrix:
+    return Matrix(M)[6:, 6:] - Matrix.columns(g.f).T.times_symmetric(Matrix.columns(g.A))
 
 
 def locked_velocity(model: Model, q: Vector, nu: Vector) -> list[Scalar]:
@@ -188,81 +178,63 @@ def reduced_dynamics(model: Model, q: Vector, nu: Vector) -> ReducedDynamics:
     C, M, _ = coriolis_terms_in(g.frame, horizontal)
     forces = axis_forces(g.frame, horizontal)
     p = g.Ic[0] @ mu
-    A = columns(g.A)
-    P = (forces.Bc[0] + CoriolisFactor.of(Ar, g.Ic[0])).inertia_rate().matrix()  # without the motion of the base
-    c = {i: [SkewFactor.of(mu, g.Ic[i]) @ s for s in g.frame.S[i].columns] for i, _ in model.base_to_tip()}
+    P = Matrix((forces.Bc[0] + CoriolisFactor.of(Ar, g.Ic[0])).inertia_rate().matrix())  # without the motion of the base
+    c = {i: [SkewFactor.of(mu, g.Ic[i]) @ s for s in axes.columns] for i, axes in g.frame.S.items()}
     c_joints = gather_joints(model, c)
     half = mu * 0.5
-    S = columns([x - half.cross(f) for x, f in zip(c_joints, g.f, strict=True)])
+    S = Matrix.columns([x - half.cross(f) for x, f in zip(c_joints, g.f, strict=True)])  # (18b)
     Gamma = _shape_coriolis(g, C, forces)
-    C_b = SkewFactor.of(mu, g.Ic[0])
+    C_b = Matrix(SkewFactor.of(mu, g.Ic[0]).matrix())
     C_half = SkewFactor.of(half, g.Ic[0])
     B_2 = _curvature_force(g, c, [x - C_half @ a for x, a in zip(c_joints, g.A, strict=True)])
-    coupling = columns([a.cross(p) for a in g.A])  # -adt(p) A
-    corner = [[x - y for x, y in zip(a, b, strict=True)] for a, b in zip(coupling, S, strict=True)]
+    coupling = Matrix.columns([a.cross(p) for a in g.A]) - S  # -adt(p) A - S
+    nothing = Matrix.zero(6, model.n)
     return ReducedDynamics(
         Lambda_b=g.Ic[0].matrix(),
-        Lambda_q=_shape_inertia(g, M),
-        A_l=A,
-        P=P,
-        S=S,
-        Gamma_q=Gamma,
-        B_2=B_2,
-        C_b=C_b.matrix(),
-        D_shape=_blocks([[0.5 * x for x in row] for row in P], None, Gamma),
-        D_locked=_blocks([[-x for x in row] for row in C_b.matrix()], corner, [[-2.0 * x for x in row] for row in B_2]),
+        Lambda_q=_shape_inertia(g, M).rows,
+        A_l=Matrix.columns(g.A).rows,
+        P=P.rows,
+        S=S.rows,
+        Gamma_q=Gamma.rows,
+        B_2=B_2.rows,
+        C_b=C_b.rows,
+        D_shape=Matrix.blocks([[0.5 * P, nothing], [nothing.T, Gamma]]).rows,
+        D_locked=Matrix.blocks([[-C_b, coupling], [-coupling.T, -2.0 * B_2]]).rows,
         mu=mu.entries(),
     )
 
 
 def _inertia_rate(g: Shape, r: Vector) -> Inertia:
     """P(r): the rate of the locked inertia while the base stands still (18a, 22)."""
-    v = velocities(g.frame, [0.0] * 6 + list(r))
-    total = CoriolisFactor.zero(COMMON)
-    for i, _ in g.model.base_to_tip():
-        total = total + CoriolisFactor.of(v[i], g.frame.I[i])
-    return total.inertia_rate()
+    return composite_factors(g.frame, velocities(g.frame, [0.0] * 6 + list(r)))[WORLD].inertia_rate()
 
 
-def _shape_coriolis(g: Shape, C: Block, forces: AxisForces) -> Block:
+def _shape_coriolis(g: Shape, C: Block, forces: AxisForces) -> Matrix:
     """Gamma_q = [-A; 1]^T (C [-A; 1] + M [-A'; 0]) at zero momentum (18c).
 
     M_bq = Lambda_b A takes away the rate of A, and what the rates of the base's axes bring.
     """
-    F1, F3 = gather_joints(g.model, forces.F1), gather_joints(g.model, forces.F3)
-    if not F1:
-        return []
-    Y = [f - forces.Bc[0] @ a for f, a in zip(F1, g.A, strict=True)]
-    left = [[*a.entries(), *f.ang] for a, f in zip(g.A, F3, strict=True)]  # F3 is a pure moment
-    right = columns(Y) + columns(g.A)[3:]
-    moved = scalar.matmul(left, right)
-    return [[x - y for x, y in zip(row[6:], m, strict=True)] for row, m in zip(C[6:], moved, strict=True)]
+    F1, F3 = gather_joints(g.model, forces.F1), Matrix.columns(gather_joints(g.model, forces.F3))
+    A, Y = Matrix.columns(g.A), Matrix.columns([f - forces.Bc[0] @ a for f, a in zip(F1, g.A, strict=True)])
+    return Matrix(C)[6:, 6:] - Matrix.blocks([[A.T, F3.T]]) @ Matrix.blocks([[Y], [A]])
 
 
-def _curvature_force(g: Shape, c: PerBody[list[Force]], left: list[Force]) -> Block:
+def _curvature_force(g: Shape, c: PerBody[list[Force]], left: list[Force]) -> Matrix:
     """B_2 = sum Jt^T C(mu) Jt, Jt = J - A (27), from c_j and the left factor of Z."""
     model, S = g.model, g.frame.S
-    K: dict[tuple[int, int], Block] = {}
+    K: dict[tuple[int, int], list[list[Scalar]]] = {}
     for j, _ in model.base_to_tip():
         for i in model.path(j):
-            K[i, j] = [[s @ x for x in c[j]] for s in S[i].columns]
-            if i != j:
-                K[j, i] = [[-x for x in row] for row in transpose(K[i, j])]
-    if not left:
-        return []
-    full = model.gather_blocks(K)
-    Z = scalar.matmul(transpose(columns(left)), columns(g.A))
-    n = model.n
-    upper = [[full[6 + i][6 + j] + Z[i][j] - Z[j][i] if i < j else 0.0 for j in range(n)] for i in range(n)]
-    return [[upper[i][j] if i < j else -upper[j][i] if j < i else 0.0 for j in range(n)] for i in range(n)]
+            block = [[s @ x for x in c[j]] for s in S[i].columns]
+            K[j, i], K[i, j] = (-Matrix(block).T).rows, block
+    Z = Matrix.columns(left).T @ Matrix.columns(g.A)
+    return _skew(Matrix(model.gather_blocks(K))[6:, 6:] + (Z - Z.T))
 
 
-def _blocks(bb: Block, bs: Block | None, ss: Block) -> Block:
-    """[[bb, bs], [-bs^T, ss]]."""
-    n = len(ss)
-    top = [row + (bs[k] if bs is not None else [0.0] * n) for k, row in enumerate(bb)]
-    below = [[-bs[k][i] for k in range(6)] if bs is not None else [0.0] * 6 for i in range(n)]
-    return top + [a + b for a, b in zip(below, ss, strict=True)]
+def _skew(A: Matrix) -> Matrix:
+    """The matrix whose lower half is minus the upper one: skew to the last bit."""
+    n = range(len(A))
+    return Matrix([[A[i][j] if i < j else -A[j][i] if j < i else 0.0 for j in n] for i in n], len(A))
 
 
 def reduced_forward_dynamics(model: Model, q: Vector, nu: Vector, tau: Vector) -> ReducedAccelerations:
@@ -289,7 +261,5 @@ def base_velocity(model: Model, q: Vector, r: Vector, mu: Vector) -> list[Scalar
 
 def generalized_jacobian(model: Model, q: Vector, frame: str) -> Block:
     """J_s - J_b A_l: from the shape velocity to the body-fixed twist of a frame while there is no momentum (15)."""
-    A = columns(shape(model, q).A)
-    J = frame_jacobian(model, q, frame, "body")
-    moved = scalar.matmul([row[:6] for row in J], A)
-    return [[x - y for x, y in zip(a[6:], b, strict=True)] for a, b in zip(J, moved, strict=True)]
+    A, J = Matrix.columns(shape(model, q).A), Matrix(frame_jacobian(model, q, frame, "body"))
+    return (J[:, 6:] - J[:, :6] @ A).rows

@@ -7,14 +7,10 @@ with I_k the inertia whose k-th parameter is one. Forward dynamics follows from 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from fallingcat import scalar
 from fallingcat.algorithms.aba import forward_dynamics
-from fallingcat.algorithms.common_frame import CommonFrame, accelerations, common_frame, velocities, velocity_products
-from fallingcat.algorithms.kinematics import PerBody, Vector
 from fallingcat.algorithms.minverse import inverse_mass_matrix
-from fallingcat.algorithms.rnea import NO_FORCES
+from fallingcat.algorithms.posed import NO_FORCES, Posed, Vector, Wrenches, accelerations, common, velocities, velocity_products
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia
@@ -24,26 +20,25 @@ PARAMETERS = 10
 
 def inverse_dynamics_regressor(model: Model, q: Vector, nu: Vector, dnu: Vector) -> list[list[Scalar]]:
     """Y, nv x 10 per body, bodies in the order of `model.bodies`; what joints do by themselves is not in it."""
-    c = common_frame(model, q)
-    v = velocities(c, nu)
-    a = accelerations(c, velocity_products(c, nu, v), dnu, c.gravity)
+    r = common(model, q)
+    v = velocities(r, nu)
+    a = accelerations(r, velocity_products(r, nu, v), dnu, r.gravity)
     columns: list[list[Scalar]] = []
     for i, _ in model.base_to_tip():
-        v_i, a_i = c.X[i] @ v[i], c.X[i] @ a[i]
+        v_i, a_i = r.X_own[i] @ v[i], r.X_own[i] @ a[i]
         for k in range(PARAMETERS):
             I_k = Inertia.of([1.0 if m == k else 0.0 for m in range(PARAMETERS)], i)
-            columns.append(_torques(c, i, c.X[i].T @ (I_k @ a_i + v_i.cross(I_k @ v_i))))
+            columns.append(_torques(r, i, r.wrench(i, I_k @ a_i + v_i.cross(I_k @ v_i))))
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def _torques(c: CommonFrame, i: int, f: Force) -> list[Scalar]:
+def _torques(r: Posed, i: int, f: Force) -> list[Scalar]:
     """The generalized forces that balance a wrench on body i."""
-    parts: PerBody[list[Scalar]] = {j: c.S[j].power(f) for j in c.model.path(i)}
-    return c.model.gather(parts)
+    return r.model.gather({j: r.S[j].power(f) for j in r.model.path(i)})
 
 
 def forward_dynamics_parameter_derivatives(
-    model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Mapping[int, Force] = NO_FORCES
+    model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES
 ) -> list[list[Scalar]]:
     """dFD/dpi = -M^-1 Y, nv x 10 per body, at the accelerations of the forward dynamics."""
     dnu = forward_dynamics(model, q, nu, tau, f_ext)

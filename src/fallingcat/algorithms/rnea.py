@@ -6,49 +6,44 @@ acceleration this is the extended inverse dynamics of paper 000.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from fallingcat.algorithms.crba import composite_inertias
 from fallingcat.algorithms.dense import solve_symmetric
 from fallingcat.algorithms.joint_dynamics import joint_torques
-from fallingcat.algorithms.kinematics import (
+from fallingcat.algorithms.posed import (
+    NO_FORCES,
     PerBody,
+    Posed,
     Vector,
+    Wrenches,
     accelerations,
-    gravity_acceleration,
-    joint_kinematics,
+    body,
+    composite_inertias,
+    subtree_sums,
     velocities,
     velocity_products,
 )
 from fallingcat.errors import InputError
-from fallingcat.model.model import WORLD, Model
+from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
-from fallingcat.spatial import Force
-
-NO_FORCES: Mapping[int, Force] = {}
+from fallingcat.spatial import Force, Motion
 
 
-def inverse_dynamics(model: Model, q: Vector, nu: Vector, dnu: Vector, f_ext: Mapping[int, Force] = NO_FORCES) -> list[Scalar]:
+def inverse_dynamics(model: Model, q: Vector, nu: Vector, dnu: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
     """tau with  M(q) dnu + h(q, nu) = tau + sum J^T f_ext  (paper 002, eq. 9)."""
-    X, S = joint_kinematics(model, q)
-    v, vJ = velocities(model, X, S, nu)
-    c = velocity_products(model, q, nu, v, vJ)
-    a = accelerations(model, X, S, c, dnu, gravity_acceleration(model))
-
-    f: PerBody[Force] = {WORLD: Force.zero(WORLD)}
-    tau: PerBody[list[Scalar]] = {}
-    for i, _ in model.base_to_tip():
-        I = model.bodies[i].inertia
-        f[i] = I @ a[i] + v[i].cross(I @ v[i])
-        if i in f_ext:
-            f[i] = f[i] - f_ext[i]
-    for i, p in model.tip_to_base():
-        tau[i] = S[i].power(f[i])
-        f[p] = f[p] + X[i].T @ f[i]
+    r = body(model, q)
+    v = velocities(r, nu)
+    a = accelerations(r, velocity_products(r, nu, v), dnu, r.gravity)
+    f = subtree_forces(r, v, a, f_ext)
+    tau = {i: r.S[i].power(f[i]) for i, _ in model.base_to_tip()}
     return joint_torques(model, model.gather(tau), nu, dnu)
 
 
-def bias(model: Model, q: Vector, nu: Vector, f_ext: Mapping[int, Force] = NO_FORCES) -> list[Scalar]:
+def subtree_forces(r: Posed, v: PerBody[Motion], a: PerBody[Motion], f_ext: Wrenches = NO_FORCES) -> PerBody[Force]:
+    """f[i]: what the joint of body i must transmit, so that the body and all that it carries move with v and a."""
+    f = {i: I @ a[i] + v[i].cross(I @ v[i]) - r.wrench(i, f_ext[i]) for i, I in r.I.items()}
+    return subtree_sums(r, f, Force.zero(r.root))
+
+
+def bias(model: Model, q: Vector, nu: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
     """h(q, nu): Coriolis, centrifugal and gravity terms; the torque at zero acceleration."""
     return inverse_dynamics(model, q, nu, [0.0] * model.nv, f_ext)
 
@@ -66,8 +61,7 @@ def base_acceleration(model: Model, q: Vector, nu: Vector, ddr: Vector) -> list[
     if not model.floating:
         raise InputError("base_acceleration needs a floating base", got="a fixed base", hint="load with floating=True")
     wrench = inverse_dynamics(model, q, nu, [0.0] * 6 + list(ddr))[:6]
-    X, S = joint_kinematics(model, q)
-    Ic = composite_inertias(model, X)[0]
-    momenta = [Ic @ s for s in S[0].columns]
-    locked = [[s @ h for h in momenta] for s in S[0].columns]
+    r = body(model, q)
+    Ic = composite_inertias(r)[0]
+    locked = [r.S[0].power(Ic @ s) for s in r.S[0].columns]
     return solve_symmetric(locked, [-x for x in wrench])

@@ -14,23 +14,28 @@ twist in nu is held fixed in body coordinates.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from fallingcat.algorithms.common_frame import (
-    CommonFrame,
+from fallingcat.algorithms.dense import mirrored, transpose
+from fallingcat.algorithms.joint_dynamics import add_armature, add_passive_derivatives
+from fallingcat.algorithms.moving_axes import axis_derivatives
+from fallingcat.algorithms.pair_table import PairTable, carried_dofs, carrying_dofs, has_many_pairs, own_blocks
+from fallingcat.algorithms.posed import (
+    NO_FORCES,
+    PerBody,
+    Posed,
+    Vector,
+    Wrenches,
     accelerations,
-    common_frame,
+    common,
+    composite_inertias,
+    subtree_sums,
     velocities,
     velocity_products,
 )
-from fallingcat.algorithms.dense import mirrored
-from fallingcat.algorithms.joint_dynamics import add_armature, add_passive_derivatives
-from fallingcat.algorithms.kinematics import PerBody, Vector
-from fallingcat.algorithms.moving_axes import AxisDerivatives, axis_derivatives
-from fallingcat.algorithms.pair_table import PairTable, carried_dofs, carrying_dofs, has_many_pairs, own_blocks
-from fallingcat.algorithms.rnea import NO_FORCES
-from fallingcat.model.model import WORLD, Model
+from fallingcat.algorithms.rnea import subtree_forces
+from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, Motion
 from fallingcat.spatial.coriolis import CoriolisFactor
@@ -54,10 +59,10 @@ class InverseDynamicsDerivatives(NamedTuple):
 
 
 def inverse_dynamics_derivatives(
-    model: Model, q: Vector, nu: Vector, dnu: Vector, f_ext: Mapping[int, Force] = NO_FORCES
+    model: Model, q: Vector, nu: Vector, dnu: Vector, f_ext: Wrenches = NO_FORCES
 ) -> InverseDynamicsDerivatives:
     """All first derivatives of inverse dynamics and the mass matrix, in one pass each way."""
-    return derivatives_in(common_frame(model, q), nu, dnu, f_ext)
+    return derivatives_in(common(model, q), nu, dnu, f_ext)
 
 
 class AxisColumns(NamedTuple):
@@ -67,37 +72,27 @@ class AxisColumns(NamedTuple):
     Pd: Motion  # (1)
     Pdd: Motion  # (2)
     PdSd: Motion  # (4)
-    dS: list[Motion]  # change of the joint's own axes when it moves along this one; empty for constant axes
+    dS: list[Motion]  # change of the joint's own axes when it moves along this one
 
 
-def derivatives_in(c: CommonFrame, nu: Vector, dnu: Vector, f_ext: Mapping[int, Force] = NO_FORCES) -> InverseDynamicsDerivatives:
+def derivatives_in(r: Posed, nu: Vector, dnu: Vector, f_ext: Wrenches = NO_FORCES) -> InverseDynamicsDerivatives:
     """The derivatives for a robot that is in common coordinates already."""
-    model = c.model
-    v = velocities(c, nu)
-    a = accelerations(c, velocity_products(c, nu, v), dnu, c.gravity)
-
-    columns: PerBody[list[AxisColumns]] = {}
-    Ic: PerBody[Inertia] = dict(c.I)
-    Bc: PerBody[CoriolisFactor] = {}
-    Fc: PerBody[Force] = {}
-    for i, p in model.base_to_tip():
-        columns[i] = axis_columns(c, i, p, v, a, nu, dnu)
-        Bc[i] = CoriolisFactor.of(v[i], c.I[i])
-        Fc[i] = c.I[i] @ a[i] + v[i].cross(c.I[i] @ v[i])
-        if i in f_ext:
-            Fc[i] = Fc[i] - c.X[i].T @ f_ext[i]
-
+    model = r.model
+    v = velocities(r, nu)
+    a = accelerations(r, velocity_products(r, nu, v), dnu, r.gravity)
+    columns = {i: axis_columns(r, i, v, a, nu, dnu) for i, _ in model.base_to_tip()}
+    Ic = composite_inertias(r)
+    Bc = composite_factors(r, v)
+    Fc = subtree_forces(r, v, a, f_ext)
     dq: Blocks = {}
     dv: Blocks = {}
     M: Blocks = {}
     listed = has_many_pairs(model, MANY)
-    for i, p in model.tip_to_base():
+    for i, _ in model.tip_to_base():
         _fill([i] if listed else model.path(i), columns, Ic[i], Bc[i], Fc[i], dq, dv, M)
-        if p != WORLD:
-            Ic[p], Bc[p], Fc[p] = Ic[p] + Ic[i], Bc[p] + Bc[i], Fc[p] + Fc[i]
     if listed:
-        felt = {i: forces(columns[i], Ic[i], Bc[i], Fc[i]) for i in columns}
-        return _as_tables(model, nu, columns, felt, dq, dv, M)
+        of_axes = {i: forces(columns[i], Ic[i], Bc[i], Fc[i]) for i in columns}
+        return _as_tables(model, nu, columns, of_axes, dq, dv, M)
     return InverseDynamicsDerivatives(
         model.gather_blocks(dq),
         add_passive_derivatives(model, model.gather_blocks(dv), nu),
@@ -105,35 +100,25 @@ def derivatives_in(c: CommonFrame, nu: Vector, dnu: Vector, f_ext: Mapping[int, 
     )
 
 
-def axis_columns(
-    c: CommonFrame, i: int, p: int, v: PerBody[Motion], a: PerBody[Motion], nu: Vector, dnu: Vector
-) -> list[AxisColumns]:
+def composite_factors(r: Posed, v: PerBody[Motion]) -> PerBody[CoriolisFactor]:
+    """Bc[i]: the Coriolis factor of body i and all that it carries, in common coordinates."""
+    return subtree_sums(r, {i: CoriolisFactor.of(v[i], I) for i, I in r.I.items()}, CoriolisFactor.zero(r.root))
+
+
+def axis_columns(r: Posed, i: int, v: PerBody[Motion], a: PerBody[Motion], nu: Vector, dnu: Vector) -> list[AxisColumns]:
     """What moving along each axis of joint i does to the velocities and accelerations beyond it."""
-    moving = axis_derivatives(c, i, nu, dnu)
-    vJ = c.S[i] @ c.model.speeds(i, nu)
+    p, vJ = r.model.bodies[i].parent, r.S[i] @ r.speeds(i, nu)
+    moving = axis_derivatives(r, i, nu, dnu)
+    turned = r.S[i].turned_by_itself(r.speeds(i, nu)).columns
     columns = []
-    for k, S in enumerate(c.S[i].columns):
+    for k, S in enumerate(r.S[i].columns):
         Pd = v[p].cross(S)  # (1)
         Pdd = a[p].cross(S) + v[p].cross(Pd)  # (2)
-        PdSd = 2.0 * Pd  # (4), as Sd = v x S = Pd + vJ x S, and a single axis has vJ x S = 0
-        if len(c.S[i]) > 1:
-            PdSd = PdSd + vJ.cross(S)
-        if moving is not None:
-            Pd, Pdd, PdSd = _with_moving_axes(moving, k, vJ, v[i], Pd, Pdd, PdSd)
-        columns.append(AxisColumns(S, Pd, Pdd, PdSd, [] if moving is None else moving.dS[k]))
+        PdSd = 2.0 * Pd + turned[k]  # (4), as Sd = v x S = Pd + vJ x S
+        D = moving.D[k]  # the joint's own axes change too: D = (dS) nu adds to dv, and what follows from it to da
+        Pdd = Pdd + moving.dS_dnu[k] + moving.dc_dq[k] + D.cross(vJ) + 2.0 * v[i].cross(D)
+        columns.append(AxisColumns(S, Pd + D, Pdd, PdSd + moving.dc_dnu[k], moving.dS[k]))
     return columns
-
-
-def _with_moving_axes(
-    moving: AxisDerivatives, k: int, vJ: Motion, v: Motion, Pd: Motion, Pdd: Motion, PdSd: Motion
-) -> tuple[Motion, Motion, Motion]:
-    """The joint's own axes change too: D = (dS) nu adds to dv, and what follows from it to da."""
-    D = moving.D[k]
-    return (
-        Pd + D,
-        Pdd + moving.dS_dnu[k] + moving.dc_dq[k] + D.cross(vJ) + 2.0 * v.cross(D),
-        PdSd + moving.dc_dnu[k],
-    )
 
 
 class AxisForces(NamedTuple):
@@ -169,24 +154,23 @@ def _fill(
         dq[i, j] = [[y.Pd @ BS + y.Pdd @ IS for y in columns[j]] for IS, BS in pairs]
         dv[i, j] = [[y.S @ BS + y.PdSd @ IS for y in columns[j]] for IS, BS in pairs]
         M[i, j] = [[y.S @ IS for y in columns[j]] for IS in rows_I]
-        if j == i:
-            M[i, i] = mirrored(M[i, i])
         if j != i:
             dq[j, i] = [[y.S @ f for f in force_q] for y in columns[j]]
             dv[j, i] = [[y.S @ f for f in force_v] for y in columns[j]]
-            M[j, i] = [list(row) for row in zip(*M[i, j], strict=True)]
+            M[j, i] = transpose(M[i, j])
+    M[i, i] = mirrored(M[i, i])
     for k, x in enumerate(columns[i]):
         for m, dS in enumerate(x.dS):
             dq[i, i][m][k] = dq[i, i][m][k] + dS @ Fc
 
 
 def _as_tables(
-    model: Model, nu: Vector, columns: PerBody[list[AxisColumns]], felt: PerBody[AxisForces], dq: Blocks, dv: Blocks, M: Blocks
+    model: Model, nu: Vector, columns: PerBody[list[AxisColumns]], of_axes: PerBody[AxisForces], dq: Blocks, dv: Blocks, M: Blocks
 ) -> InverseDynamicsDerivatives:
     """The matrices with the pairs of joints listed; the blocks of each joint with itself are given."""
     by_dof = {k: x for i in columns for k, x in zip(model.dofs(i), columns[i], strict=True)}
     axes = [by_dof[k] for k in range(model.nv)]
-    force = {k: f for i in felt for k, *f in zip(model.dofs(i), *felt[i], strict=True)}
+    force = {k: f for i in of_axes for k, *f in zip(model.dofs(i), *of_axes[i], strict=True)}
     # 2 Bc^T S has no linear part, so nine numbers are enough.
     of_q, of_v, of_M = PairTable(model.nv, 9), PairTable(model.nv, 9), PairTable(model.nv, 6)
     columns_q = of_q.columns([[*x.Pd.ang, *x.Pdd.entries()] for x in axes])
@@ -210,7 +194,7 @@ def _as_tables(
     return InverseDynamicsDerivatives(of_q.matrix(), of_v.matrix(), of_M.matrix(symmetric=True))
 
 
-def gravity_torque_derivatives(model: Model, q: Vector, f_ext: Mapping[int, Force] = NO_FORCES) -> Block:
+def gravity_torque_derivatives(model: Model, q: Vector, f_ext: Wrenches = NO_FORCES) -> Block:
     """The derivative of the torque that holds the robot still, g(q) - sum J^T f_ext, with respect to q."""
     still = [0.0] * model.nv
     return inverse_dynamics_derivatives(model, q, still, still, f_ext).dq

@@ -10,13 +10,13 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
+from fallingcat.algorithms.aba import articulated_bodies
 from fallingcat.algorithms.configuration import integrate, neutral
-from fallingcat.algorithms.crba import composite_inertias, mass_matrix
-from fallingcat.algorithms.dense import factor, inverse_symmetric
-from fallingcat.algorithms.kinematics import PerBody, joint_kinematics
+from fallingcat.algorithms.crba import mass_matrix
+from fallingcat.algorithms.dense import factor
+from fallingcat.algorithms.posed import body, composite_inertias
 from fallingcat.model.joints import FreeFlyer
-from fallingcat.model.model import WORLD, Model
-from fallingcat.spatial import ArticulatedInertia, Force
+from fallingcat.model.model import Model
 
 ROUNDING = 1e-14
 """A pivot smaller than this part of its entry on the diagonal has no digit left."""
@@ -41,24 +41,13 @@ def is_singular(model: Model) -> bool:
 def _pivots(model: Model, q: list[float]) -> Iterator[tuple[float, float]]:
     """Pivots of the mass matrix, each with its entry on the diagonal."""
     if model.mimics:  # joints that follow others couple distant branches: no articulated bodies
-        yield from _pivots_of(mass_matrix(model, q), [row[k] for k, row in enumerate(mass_matrix(model, q))])
+        M = mass_matrix(model, q)
+        yield from _pivots_of(M, [row[k] for k, row in enumerate(M)])
         return
-    X, S = joint_kinematics(model, q)
-    Ic = composite_inertias(model, X)
-    IA: PerBody[ArticulatedInertia] = {i: body.inertia.articulated() for i, body in enumerate(model.bodies)}
-    for i, p in model.tip_to_base():
-        columns, armature = S[i].columns, model.bodies[i].armature
-        U = [IA[i] @ s for s in columns]
-        D = [[s @ column + (armature if s is t else 0.0) for t, column in zip(columns, U, strict=True)] for s in columns]
-        yield from _pivots_of(D, [s @ (Ic[i] @ s) + armature for s in columns])
-        if p != WORLD:
-            gains = []
-            for row in inverse_symmetric(D):
-                gain = Force.zero(i)
-                for column, x in zip(U, row, strict=True):
-                    gain = gain + column * x
-                gains.append(gain)
-            IA[p] = IA[p] + X[i].T @ IA[i].minus_product(U, gains)
+    r = body(model, q)
+    Ic, D = composite_inertias(r), articulated_bodies(r).D
+    for i, _ in model.tip_to_base():
+        yield from _pivots_of(D[i], [s @ (Ic[i] @ s) + model.bodies[i].armature for s in r.S[i].columns])
 
 
 def _pivots_of(A: list[list[float]], diagonal: list[float]) -> Iterator[tuple[float, float]]:

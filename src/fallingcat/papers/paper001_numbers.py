@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from fallingcat import benchmark
 from fallingcat.algorithms import configuration
 from fallingcat.algorithms.christoffel import christoffel_symbols
-from fallingcat.algorithms.common_frame import common_frame, composite_inertias
 from fallingcat.algorithms.crba import mass_matrix
+from fallingcat.algorithms.posed import common, composite_inertias
 from fallingcat.compile import Kernel, threads
 from fallingcat.functions import task
 from fallingcat.model.builder import Builder
@@ -311,7 +311,7 @@ def by_partials(model: Model, q: Any) -> list[list[list[Scalar]]]:
 
 def written_out(model: Model, q: Any) -> list[list[list[Scalar]]]:
     """Algorithm 2 in common coordinates, entry by entry, for joints with one axis."""
-    c = common_frame(model, q)
+    c = common(model, q)
     Ic, n = composite_inertias(c), model.nv
     S, at = {i: c.S[i].columns[0] for i in c.S}, {i: model.dofs(i).start for i in c.S}
     found: list[list[list[Scalar]]] = [[[0.0] * n for _ in range(n)] for _ in range(n)]

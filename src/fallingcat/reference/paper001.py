@@ -71,8 +71,6 @@ class Tree:
     def ring(self, i: int, qd: Array) -> Array:
         """Phiring_i: the rate of the numbers of Phi_i in body i (17)."""
         moving = ring(self.model, i, self.q, list(qd))
-        if moving is None:
-            return np.zeros_like(self.Phi[i])
         return np.array([s.entries() for s in moving.columns], dtype=float).T
 
     def velocities(self, qd: Array) -> list[Array]:

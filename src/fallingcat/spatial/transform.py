@@ -7,14 +7,14 @@ r then is a constant and folds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import overload
+from dataclasses import dataclass, replace
+from typing import Any, overload
 
 from fallingcat.errors import FrameError
 from fallingcat.scalar import Scalar
 from fallingcat.spatial.inertia import ArticulatedInertia, Inertia
-from fallingcat.spatial.rotation import Rotation
-from fallingcat.spatial.vec3 import Mat, Vec, add, cross, neg, outer, scale, sub, sym_add, sym_sub, upper
+from fallingcat.spatial.rotation import MatrixRotation, Rotation
+from fallingcat.spatial.vec3 import IDENTITY, ZERO, Mat, Vec, add, cross, neg, outer, scale, sub, sym_add, sym_sub, upper
 from fallingcat.spatial.vectors import Force, Frame, Motion
 
 
@@ -69,6 +69,42 @@ class Transform:
         """The homogeneous 4 x 4 matrix H_ba."""
         E = self.E.matrix()
         return [[E[0][i], E[1][i], E[2][i], self.r[i]] for i in range(3)] + [[0.0, 0.0, 0.0, 1.0]]
+
+
+class Identity(Transform):
+    """The transform that changes nothing but the name of the frame, and costs nothing."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def between(a: Frame, b: Frame) -> Identity:
+        return Identity(MatrixRotation(IDENTITY), ZERO, a, b)
+
+    def __matmul__(self, other: Any) -> Any:
+        """A motion, or a transform."""
+        if isinstance(other, Transform):
+            _meet(self.b, other.a)
+            return Transform(other.E, other.r, self.a, other.b)
+        return _renamed(other, self.b, self.a)
+
+    def __rmatmul__(self, other: Transform) -> Transform:
+        """What comes after it."""
+        _meet(other.b, self.a)
+        return Transform(other.E, other.r, other.a, self.b)
+
+    def bring_back(self, m: Motion) -> Motion:
+        _meet(self.a, m.frame)
+        return Motion(m.lin, m.ang, self.b)
+
+    @property
+    def T(self) -> Any:
+        return Identity(self.E, self.r, self.b, self.a)
+
+
+def _renamed(x: Any, old: Frame, new: Frame) -> Any:
+    """The same numbers in a frame of another name."""
+    _meet(old, x.frame)
+    return x if old == new else replace(x, frame=new)
 
 
 @dataclass(frozen=True, slots=True)

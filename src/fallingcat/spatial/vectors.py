@@ -134,3 +134,15 @@ class Subspace:
 
     def __len__(self) -> int:
         return len(self.columns)
+
+    def turned_by(self, v: Motion) -> Subspace:
+        """v x S."""
+        return Subspace(tuple(v.cross(column) for column in self.columns), self.frame)
+
+    def turned_by_itself(self, x: Sequence[Scalar]) -> Subspace:
+        """(S x) x S, which vanishes where there is one axis only."""
+        return self.turned_by(self @ x if len(self) > 1 else Motion.zero(self.frame))
+
+    def carried_along(self, v: Motion, x: Sequence[Scalar]) -> Subspace:
+        """(v + S x) x S."""
+        return self.turned_by(v + self @ x if len(self) > 1 else v)

@@ -29,7 +29,15 @@ class Pack:
 
     @property
     def takes_blocks(self) -> tuple[bool, ...]:
-        return (False,) * (self.rows * self.columns)
+        return (False,) * self.size
+
+    @property
+    def size(self) -> int:
+        return self.rows * self.columns
+
+    def fits(self) -> bool:
+        """Can it read what it says of blocks of these sizes?"""
+        return self.size > 0
 
     def evaluate(self, *entries: float) -> list[float]:
         return list(entries)
@@ -60,6 +68,15 @@ class Product:
         return f"{sign}product {self.rows}x{len(self.inner)}x{self.columns}{where} over columns {list(self.inner)}"
 
     @property
+    def size(self) -> int:
+        return self.rows * self.columns
+
+    def fits(self, left: int, right: int) -> bool:
+        rows, columns = self.first_row + self.rows, self.first_column + self.columns
+        inside = columns <= self.right_width and all(0 <= k < self.left_width for k in self.inner)
+        return inside and rows * self.left_width <= left and len(self.inner) * self.right_width == right
+
+    @property
     def flops(self) -> int:
         return 2 * self.rows * len(self.inner) * self.columns
 
@@ -83,7 +100,11 @@ class Entry:
     index: int
     is_block = False
     flops = 0
+    size = 1
     takes_blocks = (True,)
+
+    def fits(self, block: int) -> bool:
+        return 0 <= self.index < block
 
     @property
     def name(self) -> str:
@@ -98,13 +119,8 @@ MIN_ENTRIES = 32
 """Products smaller than this are written out: a loop would cost more than it saves."""
 
 
-def _written_out(graph: Any, pairs: list[tuple[int, int]], negate: bool) -> int:
-    total = graph.apply("mul", *pairs[0])
-    for a, b in pairs[1:]:
-        total = graph.apply("add", total, graph.apply("mul", a, b))
-    return int(graph.apply("neg", total) if negate else total)
-
-
+PLAIN = (0.0, 1.0, -1.0)
+"""Factors that cost no multiplication."""
 BAND = 8
 """Rows of a band of a symmetric product."""
 
@@ -115,38 +131,114 @@ BlockOp = Pack | Product | Entry
 def product(graph: Any, A: Ids, B: Ids, negate: bool, symmetric: bool) -> list[list[int]]:
     """The node ids of A B (or minus that).
 
-    Columns of B with the same zeros share one product over the rows where they are not zero. Of a product that is
-    known to be symmetric only the upper triangle is computed, in bands of rows.
+    Zeros cost nothing and ones cost an addition, in either factor: rows of A that are alike in this, and columns of B,
+    share one product over what remains. Of a product that is known to be symmetric only the upper triangle is computed,
+    in bands of rows.
     """
-    constants = graph.constants
-    rows, width, columns = len(A), len(A[0]), len(B[0])
-    result = [[graph.constant(0.0)] * columns for _ in range(rows)]
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for j in range(columns):
-        inner = tuple(k for k in range(width) if symmetric or constants[B[k][j]] != 0.0)
-        if inner:
-            groups.setdefault(inner, []).append(j)
-    for inner, members in groups.items():
-        entries = rows * (rows + 1) // 2 if symmetric else rows * len(members)
-        if len(inner) < MIN_INNER or entries < MIN_ENTRIES:
-            for i in range(rows):
+    if symmetric:
+        return _symmetric(graph, A, B, negate)
+    result = [[graph.constant(0.0)] * len(B[0]) for _ in A]
+    left = _Left(graph, A, B)
+    for places, members in _alike(graph, list(zip(*(B[k] for k in left.width), strict=True))).items():
+        live = tuple(left.width[k] for k in places)
+        for inner, rows in _row_groups(graph, A, live, len(members)).items():
+            for i, j, entry in left.times(rows, inner, members, negate):
+                result[i][j] = entry
+            for i in rows:
                 for j in members:
-                    result[i][j] = _written_out(graph, [(A[i][k], B[k][j]) for k in inner], negate)
-            continue
-        left = graph.raw(Pack(rows, width), *(a for row in A for a in row))
-        right = graph.raw(Pack(len(inner), len(members)), *(B[k][j] for k in inner for j in members))
-        for first, count in _bands(rows) if symmetric else [(0, rows)]:
-            start = first if symmetric else 0
-            op = Product(count, len(members) - start, inner, width, len(members), first, start, negate)
+                    rest = [(A[i][k], B[k][j]) for k in range(len(B)) if k not in inner]
+                    result[i][j] = _plus(graph, result[i][j], rest, negate)
+    return result
+
+
+def _alike(graph: Any, vectors: Ids) -> dict[tuple[int, ...], list[int]]:
+    """Vectors by the places where they hold something else than 0, 1 or -1."""
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for number, vector in enumerate(vectors):
+        live = tuple(k for k, x in enumerate(vector) if graph.constants[x] not in PLAIN)
+        groups.setdefault(live, []).append(number)
+    return groups
+
+
+def _row_groups(graph: Any, A: Ids, live: tuple[int, ...], columns: int) -> dict[tuple[int, ...], list[int]]:
+    """Which rows of A are multiplied together, over which inner indices; none where nothing is worth a loop.
+
+    Groups that are too small for a loop of their own join one that takes all their zeros along.
+    """
+    small: list[tuple[tuple[int, ...], list[int]]] = []
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for places, rows in _alike(graph, [[row[k] for k in live] for row in A]).items():
+        inner = tuple(live[k] for k in places)
+        if len(inner) >= MIN_INNER and len(rows) * columns < MIN_ENTRIES:
+            small.append((inner, rows))
+        else:
+            key = inner if len(inner) >= MIN_INNER else ()
+            groups[key] = sorted([*groups.get(key, []), *rows])
+    joined = sorted(i for _, rows in small for i in rows)
+    union = tuple(sorted({k for inner, _ in small for k in inner}))
+    if joined:
+        key = union if len(joined) * columns >= MIN_ENTRIES else ()
+        groups[key] = sorted([*groups.get(key, []), *joined])
+    return groups
+
+
+Found = tuple[int, int, int]
+"""Row, column, node."""
+
+
+class _Left:
+    """The left factor: what is not 0, 1 or -1 in it, packed once for all products that take neighbouring rows."""
+
+    def __init__(self, graph: Any, A: Ids, B: Ids) -> None:
+        self.graph, self.A, self.B = graph, A, B
+        self.rows = sorted(i for live, rows in _alike(graph, A).items() if live for i in rows)
+        self.width = sorted({k for live in _alike(graph, A) for k in live}) or [0]
+
+    def times(self, rows: list[int], inner: tuple[int, ...], columns: list[int], negate: bool) -> list[Found]:
+        """One product of blocks."""
+        if not inner:
+            return []
+        first = self.rows.index(rows[0])
+        packed = self.rows
+        if self.rows[first : first + len(rows)] != rows:
+            first, packed = 0, rows
+        left = self.graph.raw(Pack(len(packed), len(self.width)), *(self.A[i][k] for i in packed for k in self.width))
+        right = self.graph.raw(Pack(len(inner), len(columns)), *(self.B[k][j] for k in inner for j in columns))
+        used = tuple(self.width.index(k) for k in inner)
+        op = Product(len(rows), len(columns), used, len(self.width), len(columns), first, negate=negate)
+        block = self.graph.raw(op, left, right)
+        places = [(i, j) for i in rows for j in columns]
+        return [(i, j, self.graph.raw(Entry(at), block)) for at, (i, j) in enumerate(places)]
+
+
+def _plus(graph: Any, total: int, pairs: list[tuple[int, int]], negate: bool) -> int:
+    """A number plus (or minus) products that are written out."""
+    constants = graph.constants
+    for a, b in pairs:
+        if constants[a] != 0.0 and constants[b] != 0.0:
+            total = graph.apply("sub" if negate else "add", total, graph.apply("mul", a, b))
+    return total
+
+
+def _symmetric(graph: Any, A: Ids, B: Ids, negate: bool) -> list[list[int]]:
+    """A product whose upper triangle says it all."""
+    n, inner = len(A), tuple(range(len(B)))
+    upper: dict[tuple[int, int], int] = {}
+    if len(inner) < MIN_INNER or n * (n + 1) // 2 < MIN_ENTRIES:
+        zero = graph.constant(0.0)
+        for i in range(n):
+            for j in range(i, n):
+                upper[i, j] = _plus(graph, zero, [(A[i][k], B[k][j]) for k in inner], negate)
+    else:
+        left = graph.raw(Pack(n, len(inner)), *(a for row in A for a in row))
+        right = graph.raw(Pack(len(inner), n), *(b for row in B for b in row))
+        for first, count in _bands(n):
+            op = Product(count, n - first, inner, len(inner), n, first, first, negate)
             block = graph.raw(op, left, right)
             for i in range(count):
-                for position, j in enumerate(members[start:]):
-                    result[first + i][j] = graph.raw(Entry(i * op.columns + position), block)
-    if symmetric:
-        for i in range(rows):
-            for j in range(i):
-                result[i][j] = result[j][i]
-    return result
+                for j in range(i, op.columns):
+                    upper[first + i, first + j] = graph.raw(Entry(i * op.columns + j), block)
+    return [[upper[min(i, j), max(i, j)] for j in range(n)] for i in range(n)]
 
 
 def _bands(rows: int) -> list[tuple[int, int]]:

@@ -48,6 +48,16 @@ class DotTable:
         """Of what the numbers of rows do not say: programs that differ must read differently."""
         return hashlib.sha256(repr((self.jobs, self.right_width, self.slab)).encode()).hexdigest()[:16]
 
+    def fits(self, left: int, right: int) -> bool:
+        """Can every job read what it says of blocks of these sizes, and write within the result?"""
+        return self.inner * self.right_width == right and all(
+            0 <= job.left <= left - self.inner
+            and 0 <= job.right <= self.right_width - job.columns
+            and job.place + min(0, (job.columns - 1) * job.step) >= 0
+            and job.place + max(0, (job.columns - 1) * job.step) < self.size
+            for job in self.jobs
+        )
+
     @property
     def flops(self) -> int:
         return sum(2 * self.terms(job) * job.columns for job in self.jobs)

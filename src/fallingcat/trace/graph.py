@@ -57,6 +57,10 @@ class Graph:
     def input(self, position: int) -> int:
         return self._new(("input", position), None)
 
+    def find(self, op: object, *args: int) -> int | None:
+        """The node, if it was made before."""
+        return self._known.get((op, *args))
+
     def raw(self, op: object, *args: int) -> int:
         """The node as it is, shared but not rewritten."""
         return self._new((op, *args), None)

@@ -84,6 +84,12 @@ def sub_negated(g: Graph, a: int, b: int) -> int | None:
     return None if x is None else g.apply("neg", g.apply("add", x, b))
 
 
+def sub_reversed(g: Graph, a: int, b: int) -> int | None:
+    """x - y = -(y - x) where y - x is there already."""
+    known = g.find("sub", b, a)
+    return None if known is None else g.raw("neg", known)
+
+
 def mul_trivial(g: Graph, a: int, b: int) -> int | None:
     """0 x = 0, 1 x = x, (-c) x = -(c x)."""
     ca, cb = g.constants[a], g.constants[b]
@@ -162,7 +168,7 @@ def select_known(g: Graph, x: int, y: int, a: int, b: int) -> int | None:
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "add": (fold("add"), add_zero, add_negated, order("add")),
-    "sub": (fold("sub"), sub_zero, sub_negated),
+    "sub": (fold("sub"), sub_zero, sub_negated, sub_reversed),
     "mul": (fold("mul"), mul_trivial, mul_negated, order("mul")),
     "div": (fold("div"), div_trivial, div_negated),
     "neg": (fold("neg"), neg_of),

@@ -1,0 +1,73 @@
+"""Tensors of dot products, by index: an algorithm says which pairs and which triples it needs.
+
+    left[pair] = vectors[x] matrices[t]                         for every pair (x, t)
+    tensor[place] = sum of left[pair][part:] . right[k]         for every triple that names the place
+Runs of neighbours are found here, so that in compiled code both stages are one loop over a table (`scalar.dots`), however large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from fallingcat import scalar
+from fallingcat.scalar import Dots, Scalar
+
+Place = tuple[int, int, int]
+
+
+class Triple(NamedTuple):
+    """One term of one entry."""
+
+    pair: int
+    """A number of a pair."""
+    part: int
+    """Where the vector of the dot product starts in the left vector of this pair."""
+    right: int
+    place: Place
+
+
+def tensor_of_dots(
+    vectors: Sequence[Sequence[Scalar]], matrices: Sequence[scalar.Matrix], pairs: Sequence[tuple[int, int]],
+    right: Sequence[Sequence[Scalar]], triples: Sequence[Triple], size: int, extra: Sequence[tuple[Place, Scalar]] = (),
+) -> Any:  # fmt: skip
+    """A tensor size x size x size; `extra` are further terms. Matrices have one shape, and all are named by pairs."""
+    extra = [(place, x) for place, x in extra if not (isinstance(x, float) and x == 0.0)]
+    if not vectors:
+        return [[[0.0] * size for _ in range(size)] for _ in range(size)]
+    inner, width, length = len(vectors[0]), len(matrices[0][0]), len(right[0])
+    if extra:  # a pair that is the unit vector, times columns (x, 0, 0, ...)
+        vectors = [*vectors, _unit(inner)]
+        matrices = [*matrices, [_unit(width), *[[0.0] * width] * (inner - 1)]]
+        triples = [*triples, *(Triple(len(pairs), 0, len(right) + n, place) for n, (place, _) in enumerate(extra))]
+        pairs = [*pairs, (len(vectors) - 1, len(matrices) - 1)]
+        right = [*right, *([x, *[0.0] * (length - 1)] for _, x in extra)]
+    jobs = [Dots(inner * x, width * t, width, width * row, 1) for row, (x, t) in enumerate(pairs)]
+    table = [[x for matrix in matrices for x in matrix[r]] for r in range(inner)]
+    left = scalar.dots([x for vector in vectors for x in vector], table, jobs, width * len(pairs))
+    places = [(i * size + j) * size + k for _, _, _, (i, j, k) in triples]
+    meet = len(set(places)) < len(places)
+    runs = list(_runs(triples, places, width, size))
+    flat = scalar.dots(left, list(zip(*right, strict=True)), runs, size**3, size * size, meet)
+    return scalar.tensor(flat, (size, size, size))
+
+
+def _runs(triples: Sequence[Triple], places: Sequence[int], width: int, size: int) -> Iterator[Dots]:
+    """Neighbouring triples of one left vector with neighbours on the right, along the last index or the one before."""
+    run: Dots | None = None
+    for (pair, part, right, _), place in zip(triples, places, strict=True):
+        left = width * pair + part
+        if run is not None and (left, right) == (run.left, run.right + run.columns):
+            step = place - run.place if run.columns == 1 else run.step
+            if step in (1, size) and place == run.place + run.columns * step:
+                run = run._replace(columns=run.columns + 1, step=step)
+                continue
+        if run is not None:
+            yield run
+        run = Dots(left, right, 1, place, 1)
+    if run is not None:
+        yield run
+
+
+def _unit(size: int) -> list[Scalar]:
+    return [1.0] + [0.0] * (size - 1)
