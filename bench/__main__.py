@@ -27,7 +27,7 @@ def main() -> None:
     functions = [f for f in arguments.functions.split(",") if f] or None
     for name in arguments.robots.split(","):
         path, floating = robot_file(name), ROBOTS[name].floating
-        rows = collect(report, path, floating, name, console, functions)
+        rows = collect(report, path, floating, name, functions)
         console.print(table(rows, f"{name}: {report.versions['cpu']}, Pinocchio {report.versions['pin']}"))
     console.print(start_table(report.starts))
     Path(arguments.json).write_text(report.json())

@@ -32,12 +32,12 @@ def main() -> None:
     fall = cat.drop(robot, found.gait, height=1.25)  # with the full dynamics, torques from a controller
     result = cat.summarize(found, fall)
     print(f"Dropped upside down, it has turned by {result.turn:.2f} degrees after {result.seconds:.2f} s.")
-    print(f"Largest angular momentum: {result.momentum:.0e} kg m^2/s, of one half alone {result.front_momentum:.2f}.")
+    print(f"Largest angular momentum: {result.momentum:.0e} kg m^2/s, of one half alone {result.front_momentum:.2f}, about x.")
     assert result.lands_on_its_feet
     assert result.momentum < 1e-10
 
     OUT.mkdir(exist_ok=True)
-    page = view.animation_page(robot, fall.q[::25], fall.t[::25], title="The falling cat", ground=0.0, speed=0.1)
+    page = view.animation_page(robot, fall.q[::25], fall.t[::25], title="The falling cat", ground=0.0, follow=True, speed=0.1)
     print(f"wrote {view.write(OUT / 'falling_cat.html', page)}: open it in a browser")
 
 

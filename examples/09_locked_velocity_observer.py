@@ -44,7 +44,7 @@ def observe(robot, q, r, k):
         e = robot.difference(guess, np.concatenate([q[i, :7], guess[7:]]))
         g = np.array(se3.left_jacobian_inverse((tuple(-e[:3]), tuple(-e[3:6])))).T @ e[:6]  # Jr(e) = Jl(-e)
         w, U = np.linalg.eigh(np.linalg.solve(N[i], np.linalg.solve(N[i], Q).T))
-        v = sum(robot.base_velocity(q[j], np.linalg.solve(N[j], h), r[j]) for j in (i, i + 1)) / 2.0
+        v = sum(robot.base_velocity(q[j], r[j], np.linalg.solve(N[j], h)) for j in (i, i + 1)) / 2.0
         x = np.concatenate([v + 2.0 * k * U @ (np.sqrt(w) * (U.T @ g)), np.zeros(robot.n)])
         guess = robot.integrate(robot.integrate(q[i], DT * x), -e)  # H' exp(Ad(H'^-1 H) x) = H exp(x) exp(-e)
         h = h + DT * k**2 * Q @ np.linalg.solve(N[i].T, g)

@@ -5,6 +5,7 @@
 >>> M = robot.mass_matrix(robot.neutral())
 """
 
+from fallingcat import interrupts as _interrupts  # first, while nothing slow is imported  # isort: skip
 from fallingcat import converters as converters
 from fallingcat.compile.threads import set_threads as set_threads
 from fallingcat.coordinates import change_coordinates as change_coordinates
@@ -20,14 +21,16 @@ from fallingcat.model.description import Description as Description
 from fallingcat.model.doctor import diagnose as diagnose
 from fallingcat.model.findings import Finding as Finding
 from fallingcat.model.sources import bundled_robots as robots
+from fallingcat.motion import Trajectory as Trajectory
 from fallingcat.own import compile as compile
 from fallingcat.robot import Robot as Robot
 from fallingcat.robot import load as load
 from fallingcat.wrenches import Wrenches as Wrenches
 
 __version__ = "0.1.0"
+del _interrupts
 __all__ = [
     "Builder", "Description", "FallingCatError", "Finding", "FrameError", "InputError", "ModelError", "Robot", "TraceError",
-    "Wrenches", "change_coordinates", "compile", "converters", "diagnose", "load", "robots", "set_threads", "thruster",
-    "wrench_input",
+    "Trajectory", "Wrenches", "change_coordinates", "compile", "converters", "diagnose", "load", "robots", "set_threads",
+    "thruster", "wrench_input",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ them with the same words.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +17,15 @@ from numpy.typing import NDArray
 from fallingcat.axes import MAX_AXES, common_axes
 from fallingcat.errors import InputError
 from fallingcat.memory import RESULTS
+from fallingcat.model.suggest import closest
 from fallingcat.task import Input, Task
 
 Array = NDArray[np.float64]
 
 QUATERNION_TOLERANCE = 1e-2
 """How far from one the length of a quaternion may be; within it, it is normalised."""
+
+NOTHING: Mapping[str, Any] = {}
 
 FLOAT64 = np.dtype(np.float64)
 
@@ -51,6 +54,26 @@ class Batch:
                 piece = spread[index] if self.shape else spread[np.newaxis]
                 pieces.append(np.ascontiguousarray(piece, dtype=np.float64))
             yield slice(start, stop), pieces
+
+
+def in_order(
+    task: Task, values: tuple[Any, ...], named: Mapping[str, Any], defaults: Mapping[str, Any] = NOTHING
+) -> tuple[Any, ...]:
+    """The arguments by position: those given by name in their places, defaults where a call leaves some out."""
+    names = [i.name for i in task.inputs]
+    for name in named:
+        if name not in names:
+            raise InputError(f"{task.name}: no argument {name!r}", expected=", ".join(names), hint=closest(name, names))
+        if name in names[: len(values)]:
+            raise InputError(f"{task.name}: {name} is given twice", got="one by position and one by name")
+    chosen = {**defaults, **named}
+    missing = [name for name in names[len(values) :] if name not in chosen]
+    if missing or len(values) > len(names):
+        raise InputError(
+            f"{task.name}: wrong number of arguments", expected=f"{len(names)} ({', '.join(names)})",
+            got=str(len(values) + len(named)), hint=f"{', '.join(missing)} missing" if missing else "",
+        )  # fmt: skip
+    return (*values, *(chosen[name] for name in names[len(values) :]))
 
 
 def prepare(task: Task, values: Sequence[Any], check: bool = True) -> Batch:

@@ -146,20 +146,21 @@ def measure(robot: Robot, pin_model: Any = None, names: list[str] | None = None,
     used = threads.threads()
     threads.set_threads(1)
     try:
-        for name in names or list(FUNCTIONS):
+        for name in measurable(robot, names):
             kernel = _kernel(robot, name)
-            if kernel is None:
-                continue
             peer = _peer_call(name, robot, pin_model, rng) if pin_model is not None and name in PEERS else None
             yield _row(robot, kernel, label or robot.name, peer, rng)
     finally:
         threads.set_threads(used)
 
 
-def _kernel(robot: Robot, name: str) -> Kernel | None:
-    """A function with the options of a plain call; None where it needs a floating base and there is none."""
-    if FUNCTIONS[name].floating_only and not robot.floating:
-        return None
+def measurable(robot: Robot, names: list[str] | None = None) -> list[str]:
+    """Those of the functions that a robot has: some need a floating base."""
+    return [name for name in names or FUNCTIONS if robot.floating or not FUNCTIONS[name].floating_only]
+
+
+def _kernel(robot: Robot, name: str) -> Kernel:
+    """A function with the options of a plain call."""
     options: dict[str, Any] = {}
     taken = FUNCTIONS[name].options
     if "frame" in taken:

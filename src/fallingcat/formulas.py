@@ -104,6 +104,14 @@ class Formulas(Robot):
         """It would be drawn once, when the function is traced."""
         _refuse_chance("random_velocity")
 
+    def reconstruct(self, *_: Any, **__: Any) -> NoReturn:
+        """Its steps are chosen by looking at numbers."""
+        raise TraceError("reconstruct cannot be used inside a function that is traced; its steps depend on numbers")
+
+    def area_estimate(self, *_: Any, **__: Any) -> NoReturn:
+        """It lays a spline through numbers."""
+        raise TraceError("area_estimate cannot be used inside a function that is traced; call it outside")
+
 
 def _refuse_out(made: Task) -> NoReturn:
     raise InputError(f"{made.name}: out cannot be given inside a function that is traced", hint="use what it returns")

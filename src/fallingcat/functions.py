@@ -238,7 +238,7 @@ FUNCTIONS: dict[str, Function] = {
         floating_only=True,
     ),
     "generalized_jacobian": Function(reduced.generalized_jacobian, (Q,), (("J", (6, "n")),), ("frame",), floating_only=True),
-    "base_velocity": Function(reduced.base_velocity, (Q, ("mu", 6), ("r", "n")), (("v", (6,)),), floating_only=True),
+    "base_velocity": Function(reduced.base_velocity, (Q, ("r", "n"), ("mu", 6)), (("v", (6,)),), floating_only=True),
     "reduced_dynamics": Function(
         reduced.reduced_dynamics,
         (Q, NU),

@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fallingcat.arguments import in_order
 from fallingcat.compile import Kernel
 from fallingcat.errors import InputError, TraceError
 from fallingcat.formulas import Formulas
 from fallingcat.functions import quaternions
-from fallingcat.model.suggest import closest
 from fallingcat.robot import Robot
 from fallingcat.task import Input, Output, Task
 from fallingcat.trace.expr import Expr
@@ -60,26 +60,8 @@ class CompiledFunction:
 
     def __call__(self, *values: Any, out: NDArray[np.float64] | None = None, **named: Any) -> Any:
         if named or len(values) != self._count:
-            values = self._in_order(values, named)
+            values = in_order(self.kernel.task, values, named, self._defaults)
         return self.kernel.entry(*values) if out is None else self.kernel(*values, out=out)
-
-    def _in_order(self, values: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        """The arguments by position: those given by name in their places, defaults where a call leaves some out."""
-        names = [i.name for i in self.kernel.task.inputs]
-        for name in named:
-            if name not in names:
-                expected, hint = ", ".join(names), closest(name, names)
-                raise InputError(f"{self.__name__}: no argument {name!r}", expected=expected, hint=hint)
-            if name in names[: len(values)]:
-                raise InputError(f"{self.__name__}: {name} is given twice", got="one by position and one by name")
-        chosen = self._defaults | named
-        missing = [name for name in names[len(values) :] if name not in chosen]
-        if missing or len(values) > len(names):
-            raise InputError(
-                f"{self.__name__}: wrong number of arguments", expected=f"{len(names)} ({', '.join(names)})",
-                got=str(len(values) + len(named)), hint=f"{', '.join(missing)} missing" if missing else "",
-            )  # fmt: skip
-        return (*values, *(chosen[name] for name in names[len(values) :]))
 
     def __reduce__(self) -> Any:
         return CompiledFunction, (self.function, self.robot, self.sizes)

@@ -29,6 +29,7 @@ from fallingcat.robot_control import Control
 from fallingcat.robot_coriolis import Coriolis
 from fallingcat.robot_derivatives import Derivatives
 from fallingcat.robot_frames import Frames
+from fallingcat.robot_motion import Motions
 from fallingcat.robot_part import Wrenches, in_representation
 from fallingcat.robot_reduced import Reduced
 
@@ -68,7 +69,7 @@ def load(
     return Robot(description, floating=floating, base=base, joint_dynamics=joint_dynamics, **options)  # type: ignore[arg-type]
 
 
-class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control):
+class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions):
     """A robot and everything that can be asked about its motion."""
 
     def __init__(

@@ -44,9 +44,9 @@ class Reduced(Part):
         """nu = (mu, 0) + (-A_l r, r): .vertical .horizontal, each (..., nv), orthogonal in the kinetic energy (Sec. III-A)."""
         return self._run("split_velocity", (q, nu), out)
 
-    def base_velocity(self, q: ArrayLike, mu: ArrayLike, r: ArrayLike, *, out: Array | None = None) -> Array:
-        """v = mu - A_l r, (..., 6): the base is reconstructed by dH/dt = H hat(v) (Sec. V-3)."""
-        return self._run("base_velocity", (q, mu, r), out)
+    def base_velocity(self, q: ArrayLike, r: ArrayLike, mu: ArrayLike | None = None, *, out: Array | None = None) -> Array:
+        """v = mu - A_l r, (..., 6): the base is reconstructed by dH/dt = H hat(v) (Sec. V-3). Without mu there is no momentum."""
+        return self._run("base_velocity", (q, r, np.zeros(6) if mu is None else mu), out)
 
     def generalized_jacobian(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
         """J_s - J_b A_l, (..., 6, n): from the shape velocity to the body-fixed twist of a frame without momentum (15)."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import numpy as np
 import pytest
 
@@ -10,6 +13,7 @@ from fallingcat.cat import Fall, Plan, drop, summarize
 from fallingcat.cat import fall as module
 from fallingcat.cat.fall import PAWS, paw_heights, predicted
 from fallingcat.cat.momentum import angular_momentum
+from fallingcat.cat.picture import momenta, page
 from fallingcat.cat.summary import FRONT_HALF
 from fallingcat.view.scene import body_poses, shapes_of
 
@@ -118,3 +122,16 @@ def test_without_the_gait_it_lands_on_its_back(monkeypatch: pytest.MonkeyPatch, 
 def test_heights_that_are_none(cat: fc.Robot, found: Plan, height: float) -> None:
     with pytest.raises(fc.InputError, match="out of range"):
         drop(cat, found.gait, height)
+
+
+def test_the_page_says_what_it_plots_and_follows_the_cat(found: Plan, fall: Fall) -> None:
+    """The momentum in the words is the largest of the curve below them; the camera goes along, so that the cat is large."""
+    summary = summarize(found, fall)
+    html = page(fall, summary)
+    plotted = np.abs(momenta(fall)[:, 0, 0]).max()
+    assert summary.front_momentum == pytest.approx(plotted, rel=1e-12)
+    assert f"each half has up to {plotted:.2f} about the long axis" in html
+    assert "angular momentum about x" in html
+    data = re.search(r'<script type="application/json">(.*?)</script>', html, re.DOTALL)
+    assert data
+    assert json.loads(data[1])["options"]["follow"] is True

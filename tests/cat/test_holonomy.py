@@ -7,21 +7,10 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.cat import circle
-from fallingcat.cat.gait import Motion, directions, terms
-from fallingcat.cat.holonomy import (
-    Path,
-    area_integral,
-    configurations,
-    connection,
-    curvature,
-    halfway,
-    holonomy,
-    holonomy_gradient,
-    log,
-    reconstruct,
-    rotation,
-)
+from fallingcat.cat.gait import directions, terms
+from fallingcat.cat.holonomy import area_integral, curvature, halfway, holonomy, holonomy_gradient, log, rotation
 from fallingcat.cat.momentum import angular_momentum
+from fallingcat.motion.reconstruction import Motion, Path, configurations, connection, reconstruct
 
 X = np.linspace(0.0, 1.0, 101)
 

@@ -8,9 +8,10 @@ import numpy as np
 
 import fallingcat as fc
 from fallingcat.cat import Gait, Plan, circle
-from fallingcat.cat.gait import Motion, terms
-from fallingcat.cat.holonomy import configurations, holonomy, log
+from fallingcat.cat.gait import terms
+from fallingcat.cat.holonomy import holonomy, log
 from fallingcat.cat.plan import HALF_TURN, Problem, area_law_radius
+from fallingcat.motion.reconstruction import Motion, configurations
 from fallingcat.view.scene import body_poses, shapes_of
 
 X = np.linspace(0.0, 1.0, 201)

@@ -150,7 +150,7 @@ def test_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
 def test_robots(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["robots"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[1:]] == list(fc.robots())
+    assert [line.split()[0] for line in lines[1:] if not line.startswith(" ")] == list(fc.robots())
     assert main(["robots", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in rows] == list(fc.robots())
@@ -238,6 +238,34 @@ def test_report_fits_the_terminal(width: int, capsys: pytest.CaptureFixture[str]
     assert max(map(len, capsys.readouterr().out.splitlines())) <= width
 
 
+def shown(width: int, words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= width
+    return out
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("words", [["report", "cat", "--state", "random", *UNTIMED], ["linearize", "cat"], ["robots"]])
+def test_no_width_cuts_numbers_or_names(
+    width: int, words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a wide terminal shows, a narrow one shows too, on more lines."""
+    wide, narrow = (shown(k, words, capsys, monkeypatch) for k in (250, width))
+    assert not re.search(r"\S…|…\S", narrow)  # between two limits there are blanks
+    numbers = set(re.findall(r"-?\d+\.\d+(?:e-?\d+)?", wide))
+    if words[0] == "report":  # what columns are left out for: the share of the mass, and the bounds of the checks
+        assert len(numbers) > 100
+        names = (*fc.load("cat").joint_names, *fc.load("cat").link_names)
+        assert [name for name in names if name not in narrow and width >= 80] == []
+        matrix = [line for line in narrow.splitlines() if re.search(r"[█▓▒░·]{21,}", line)]
+        assert len(matrix) == 21
+    if words[0] == "robots":
+        assert set(wide.split()) <= set(narrow.split())
+    assert {x for x in numbers if x not in narrow} == set()
+
+
 def test_report_with_another_base(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "cat", "--base", "tail_tip", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
@@ -304,7 +332,8 @@ def test_a_singular_mass_matrix_fails_without_a_traceback() -> None:
         (["report", "cat", "--state", "missing.npz"], "No such file"),
         (["report"], "ROBOT"),
         (["report", "cat", "--fix"], "--fix"),
-        (["repot", "cat"], "report"),
+        (["repot", "cat"], "no command 'repot'; did you mean 'report'"),
+        (["x"], "no command 'x'; there are: report, doctor"),
         (["robots", "cat"], "unrecognized"),
     ],
 )
@@ -336,6 +365,20 @@ def test_a_broken_robot_lists_every_error(urdf: Any, capsys: pytest.CaptureFixtu
     error = refused(capsys, "report", urdf(link("a") + joint("j", "revolut", "a", "b")))
     assert "2 errors" in error
     assert "did you mean 'revolute'" in error
+
+
+@pytest.mark.parametrize("command", ["report", "linearize", "bench"])
+def test_a_broken_robot_as_json(command: str, urdf: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """What reads JSON gets JSON, also when there is nothing good to say."""
+    assert main([command, urdf(link("a") + joint("j", "revolut", "a", "b")), "--json"]) == 2
+    output = capsys.readouterr()
+    error = json.loads(output.out)["error"]
+    assert error["type"] == "ModelError"
+    assert "2 errors" in error["message"]
+    assert [f["severity"] for f in error["findings"]] == ["error", "error"]
+    assert "2 errors" in output.err
+    assert main([command, "no/such/file.urdf", "--json"]) == 2
+    assert "there is no file" in json.loads(capsys.readouterr().out)["error"]["message"]
 
 
 # Interrupted

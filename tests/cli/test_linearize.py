@@ -123,3 +123,10 @@ def test_nothing_moves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     file.write_text('<robot name="stone"><link name="stone"/></robot>')
     assert main(["linearize", str(file), "--fixed"]) == 2
     assert "nothing to linearize" in capsys.readouterr().err
+
+
+def test_out_makes_its_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "new" / "folder" / "tree.npz"
+    assert main(["linearize", "tree9", "--fixed", "--out", str(target)]) == 0
+    assert target.exists()
+    assert str(target) in capsys.readouterr().out.replace("\n", "")

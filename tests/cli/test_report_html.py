@@ -220,11 +220,15 @@ def test_more_real_robots(name: str, fixed: bool, tmp_path: Path, capsys: pytest
 # Writing
 
 
-@pytest.mark.parametrize(("place", "message"), [("no/such/folder/x.html", "there is no folder"), (".", "it is a folder")])
+@pytest.mark.parametrize(
+    ("place", "message"), [("file/x.html", "cannot write 'file/x.html'"), (".", "it is a folder"), ("-", "expected: a file")]
+)
 def test_a_bad_place_is_refused_before_anything_is_computed(
     place: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("fallingcat.cli.report.measure", None)
+    Path("file").write_text("")
     assert main(["report", "cat", "--html", place]) == 2
     assert message in capsys.readouterr().err
 
@@ -276,9 +280,9 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
     target.write_text("old")
     # The page says when it begins to be written; from then on the writer waits for the signal.
     code = (
-        "import sys, time; from fallingcat.view import pages\n"
+        "import sys, time; from fallingcat import files\n"
         "def wait(*_): print('writing', flush=True); time.sleep(600)\n"
-        "pages.os.replace = wait\n"
+        "files.os.replace = wait\n"
         "from fallingcat.cli.main import main\n"
         f"sys.exit(main(['report', 'tree9', '--timings', 'none', '--html', {str(target)!r}]))"
     )

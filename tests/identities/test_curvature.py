@@ -13,8 +13,7 @@ from hypothesis import given, settings
 
 import fallingcat as fc
 from fallingcat.algorithms.curvature import curvature
-from fallingcat.cat.gait import Motion
-from fallingcat.cat.holonomy import configurations, reconstruct
+from fallingcat.motion.reconstruction import Motion, configurations, reconstruct
 from fallingcat.reference.paper000 import ad
 from fallingcat.reference.paper003 import Bodies
 from trees import ON_R, Array, Plain, derivative, load, plain, random_tree, seeds, state, trees

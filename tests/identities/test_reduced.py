@@ -223,7 +223,9 @@ def test_split(builder: fc.Builder, seed: int) -> None:
     close((M @ horizontal)[:6], np.zeros(6))
     close(vertical @ M @ horizontal, 0.0)
     close(robot.kinetic_energy(q, nu), 0.5 * mu @ robot.locked_inertia(q) @ mu + 0.5 * r @ robot.shape_inertia(q) @ r)
-    close(robot.base_velocity(q, mu, r), nu[:6])
+    close(robot.base_velocity(q, r, mu), nu[:6])
+    close(robot.base_velocity(q, r), horizontal[:6])  # nothing said of mu: no momentum
+    close(robot.base_velocity(q, r=r, mu=mu), nu[:6])
 
 
 @few
@@ -372,12 +374,12 @@ def test_errors(rng: np.random.Generator) -> None:
     with pytest.raises(fc.InputError, match="floating=True"):
         fixed.generalized_jacobian(q, "hand")
     with pytest.raises(fc.InputError, match="floating=True"):
-        fixed.base_velocity(q, np.zeros(6), nu)
+        fixed.base_velocity(q, nu)
     robot = fc.load("spacearm")
     q, nu, tau = state(robot, rng)
     with pytest.raises(fc.InputError, match="nu has the wrong shape"):
         robot.reduced_dynamics(q, nu[6:])
     with pytest.raises(fc.InputError, match="mu has the wrong shape"):
-        robot.base_velocity(q, nu, nu[6:])
+        robot.base_velocity(q, nu[6:], nu)
     with pytest.raises(fc.FallingCatError, match="hnd"):
         robot.generalized_jacobian(q, "hnd")

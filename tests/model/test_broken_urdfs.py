@@ -74,7 +74,7 @@ XML = [
     broken("root is not robot", "\n<model/>", 2, "<model>", "not <robot>"),
     broken("SDF", '<sdf version="1.6"><model/></sdf>', 1, "<sdf>", "SDF, not URDF"),
     warned("no name of the robot", '<robot>\n<link name="a"/></robot>', 1, "robot has no name"),
-    warned("xacro", robot("<xacro:include/>", link("a")), 2, "xacro instruction", "expand"),
+    broken("xacro", robot("<xacro:include/>", link("a")), 2, "this is a xacro file", "expand it first"),
     warned("misspelt element", robot('<link name="a"><inertal/></link>'), 2, "<inertal>", "<inertial>"),
 ]
 TREE = [

@@ -162,3 +162,25 @@ def test_an_armature_that_is_none() -> None:
     joint = Joint("j", "revolute", "a", "b", armature=1e-320)
     (finding,) = examine(Description("r", (Link("a", body), Link("b", body)), (joint,)))
     assert "the armature is too small" in finding.message
+
+
+# Where a robot stands by default
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"), [((0.2, 1.0), "0.2 to 1"), ((-2.0, -0.1), "-2 to -0.1"), ((0.0, 1.0), ""), ((-math.inf, math.inf), "")]
+)
+def test_a_neutral_position_outside_the_limits(limits: tuple[float, float], words: str) -> None:
+    joint = replace(SOUND.joints[0], limits=Limits(*limits), line=7)
+    found = [f for f in examine(replace(SOUND, joints=(joint,))) if "neutral" in f.message]
+    assert len(found) == (1 if words else 0)
+    for finding in found:
+        assert (finding.severity, finding.line, finding.element) == ("warning", 7, "joint 'shoulder'")
+        assert words in finding.message
+
+
+def test_a_follower_has_no_neutral_position_of_its_own() -> None:
+    links = (*SOUND.links, Link("hand", SOUND.links[1].inertial))
+    follower = Joint("wrist", "revolute", "arm", "hand", mimic=Mimic("shoulder"), limits=Limits(0.5, 1.0))
+    found = examine(replace(SOUND, links=links, joints=(*SOUND.joints, follower)))
+    assert not [f for f in found if "neutral" in f.message]

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat import view
-from fallingcat.view import pages, svg
+from fallingcat import files, view
+from fallingcat.view import svg
 
 HOSTILE = '</script><script>alert("x")</script>&\u202e'
 SVG = "{http://www.w3.org/2000/svg}"
@@ -59,7 +59,7 @@ def test_writing_is_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.Monk
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pages.os, "replace", interrupted)
+    monkeypatch.setattr(files.os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         view.write(target, "new")
     assert target.read_text() == "old"
@@ -67,8 +67,13 @@ def test_writing_is_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    with pytest.raises(fc.FallingCatError, match="nowhere"):
-        view.write(tmp_path / "nowhere" / "page.html", "")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(fc.FallingCatError, match=r"cannot write .*page\.html"):
+        view.write(tmp_path / "file" / "page.html", "")
+
+
+def test_folders_are_made(tmp_path: Path) -> None:
+    assert view.write(tmp_path / "new" / "folder" / "page.html", "x").read_text() == "x"
 
 
 def _umask() -> int:

@@ -52,10 +52,10 @@ def linearize(
     v = Motion.of(nu[:base] or [0.0] * 6, X_a.a)
     y = Motion.of(a[:base] or [0.0] * 6, X_a.a) + view.drift(v)
     turn, turn_y, drift_dv = (_with_joints(model, x, 0.0) for x in (view.turn(v), view.turn(y), view.drift_dv(v)))
-    D34 = Matrix(FD.dnu) + drift_dv
-    dq = Matrix(FD.dq) + D34 @ turn - turn_y
-    A = [[turn - Matrix(bracket(model, nu)), X], [X_inverse @ dq, X_inverse @ (D34 @ X)]]
-    Minv = Matrix(FD.dtau)
+    D34 = Matrix(FD.dnu, model.nv) + drift_dv
+    dq = Matrix(FD.dq, model.nv) + D34 @ turn - turn_y
+    A = [[turn - Matrix(bracket(model, nu), model.nv), X], [X_inverse @ dq, X_inverse @ (D34 @ X)]]
+    Minv = Matrix(FD.dtau, model.nv)
     B = X_inverse @ (Minv[:, base:] if actuation is None else Minv @ Matrix(actuation_matrix(model, q, actuation), actuation.m))
     return Linearization(Matrix.blocks(A).rows, Matrix.blocks([[0.0 * B], [B]]).rows)
 

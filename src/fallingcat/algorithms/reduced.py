@@ -253,7 +253,7 @@ def reduced_forward_dynamics(model: Model, q: Vector, nu: Vector, tau: Vector) -
     return ReducedAccelerations((g.inverse @ force).entries(), list(dnu[6:]))
 
 
-def base_velocity(model: Model, q: Vector, mu: Vector, r: Vector) -> list[Scalar]:
+def base_velocity(model: Model, q: Vector, r: Vector, mu: Vector) -> list[Scalar]:
     """v = mu - A_l r, with dH/dt = H hat(v): the reconstruction of the base (Sec. V-3)."""
     g = shape(model, q)
     return (Motion.of(mu, COMMON) - g.connection(r)).entries()

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fallingcat.cat.gait import Gait, Motion
-from fallingcat.cat.holonomy import configurations, reconstruct
+from fallingcat.cat.gait import Gait
 from fallingcat.errors import InputError
+from fallingcat.motion.reconstruction import Motion, configurations, reconstruct
 from fallingcat.robot import Robot
 
 Array = NDArray[np.float64]

@@ -11,11 +11,11 @@ leaves the cat depends on the path alone and not on how fast it is passed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fallingcat.motion.reconstruction import Motion
 from fallingcat.robot import Robot
 
 Array = NDArray[np.float64]
@@ -29,14 +29,6 @@ MOVED = {
 image: bends are even in time, what goes to a side is odd. By this symmetry the cat keeps its heading."""
 OPENING = 0.35
 """The share of the gait in which the window opens, and again closes."""
-
-
-class Motion(NamedTuple):
-    """Shapes and their first two derivatives, each (..., n)."""
-
-    s: Array
-    ds: Array
-    dds: Array
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +42,7 @@ def page(fall: Fall, summary: Summary) -> str:
     momentum = view.svg.lines(
         fall.t[k],
         {"front half": spin[:, 0], "rear half": spin[:, 1], "together": spin.sum(axis=1)},
-        ylabel="angular momentum, kg m²/s",
+        ylabel="angular momentum about x, kg m²/s",
         cursor=True,
         words="angular momenta about the long axis: equal and opposite",
     )
@@ -56,11 +52,11 @@ def page(fall: Fall, summary: Summary) -> str:
         f"curvature of the mechanical connection turns that loop of shapes into a turn of the body by {summary.turn:.1f}°.\n\n"
         f"The plan comes from geometry alone; what plays here is the full dynamics under the torques of a controller. Its "
         f"angular momentum stays below {power_of_ten(summary.momentum)} kg m²/s, while each half has up to "
-        f"{summary.front_momentum:.2f}."
+        f"{summary.front_momentum:.2f} about the long axis."
     )
     return view.animation_page(
         fall.robot, fall.q[k], fall.t[k], title="The falling cat", words=words, figures_svg=[tilt, momentum],
-        ground=0.0, follow=False, speed=SLOW,
+        ground=0.0, follow=True, speed=SLOW,
     )  # fmt: skip
 
 
@@ -87,27 +83,11 @@ def momenta(fall: Fall) -> Array:
 
 def draw(plan: Plan, fall: Fall, summary: Summary, path: Path) -> Path:
     """Orientation against time; the loop of the waist over the curvature that it encloses; the momenta of the halves."""
-    with whole(path) as part, figures.drawing(part, 3, 15.5, 4.7, widths=(1.15, 1.1, 1.0)) as (figure, axes):
+    with figures.drawing(path, 3, 15.5, 4.7, widths=(1.15, 1.1, 1.0)) as (figure, axes):
         _orientation(axes[0], fall, summary)
         _loop(figure, axes[1], plan, fall, summary)
         _momenta(axes[2], fall, summary)
     return path
-
-
-@contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """A path to write to that becomes the file when all went well, and is gone when not."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
-    os.close(descriptor)
-    part = Path(name)
-    try:
-        yield part
-        mask = os.umask(0)
-        os.umask(mask)
-        part.chmod(0o666 & ~mask)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _orientation(ax: Any, fall: Fall, summary: Summary) -> None:

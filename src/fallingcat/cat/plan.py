@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat.cat.gait import Gait, circle, directions
-from fallingcat.cat.holonomy import area_integral, configurations, connection, curvature, holonomy_gradient, log
+from fallingcat.cat.holonomy import area_integral, curvature, holonomy_gradient, log
 from fallingcat.errors import FallingCatError
+from fallingcat.motion.reconstruction import configurations, connection
 from fallingcat.robot import Robot
 
 Array = NDArray[np.float64]

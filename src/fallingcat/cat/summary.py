@@ -49,7 +49,7 @@ class Summary:
     momentum: float
     """The largest angular momentum about the centre of mass at any time."""
     front_momentum: float
-    """The largest of the front half alone: the rear half has the opposite."""
+    """The largest of the front half alone, about the long axis x: the rear half has the opposite."""
     off_prediction: float
     """The largest difference between the simulation and the reconstruction from the connection, m or rad."""
     work: float
@@ -96,7 +96,7 @@ def summarize(plan: Plan, fall: Fall) -> Summary:
         estimated_turn=float(np.degrees(np.linalg.norm(plan.estimate))),
         steps=len(plan.costs),
         momentum=float(np.abs(angular_momentum(robot, q, nu)).max()),
-        front_momentum=float(np.abs(angular_momentum(robot, q, nu, FRONT_HALF)).max()),
+        front_momentum=float(np.abs(angular_momentum(robot, q, nu, FRONT_HALF)[:, 0]).max()),
         off_prediction=float(np.abs(robot.difference(predicted(fall), q)).max()),
         work=float(np.maximum(moved, 0.0).sum()),
         energy_error=float(energy[-1] - energy[0] - moved.sum()),

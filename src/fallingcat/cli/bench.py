@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from fallingcat import benchmark
-from fallingcat.cli.console import stdout_console
+from fallingcat.cli.console import progress, stdout_console
 from fallingcat.errors import InputError
 from fallingcat.functions import FUNCTIONS
 from fallingcat.model.sources import bundled_robots
@@ -70,20 +70,19 @@ def collect(
     source: str,
     floating: bool,
     label: str,
-    console: Console,
     functions: list[str] | None = None,
     path: str | None = None,
 ) -> list[benchmark.Row]:
-    """Measure one robot with a progress line, adding to the report."""
+    """Measure one robot with a progress bar, adding to the report."""
     robot = load(source, floating=floating)
     peer = benchmark.pinocchio_model(path or source, floating) if os.path.exists(path or source) else None
-    rows = []
-    shown = escape(printable(label))
-    with console.status(f"measuring {shown}") as status:
-        for row in benchmark.measure(robot, peer, functions, label):
-            rows.append(row)
-            status.update(f"measuring {shown}: {row.function} done")
-        status.update(f"measuring {shown}: cold and warm start")
+    rows: list[benchmark.Row] = []
+    names = benchmark.measurable(robot, functions)
+    with progress(len(names) + 1) as step:
+        for name in names:
+            step(f"{printable(label)}: {name}")
+            rows += benchmark.measure(robot, peer, [name], label)
+        step(f"{printable(label)}: cold and warm start")
         report.starts.append(benchmark.start_times(source, floating, label=label))
     report.rows += rows
     return rows
@@ -96,7 +95,7 @@ def bench(source: str, *, floating: bool = True, functions: list[str] | None = N
     path = source
     if source in bundled_robots():
         path = str(resources.files("fallingcat") / "model" / "robots" / f"{source}.urdf")
-    rows = collect(report, source, floating, source, console, functions, path)
+    rows = collect(report, source, floating, source, functions, path)
     if as_json:
         print(report.json())
         return 0

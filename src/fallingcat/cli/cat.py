@@ -74,7 +74,7 @@ def show(summary: Summary, written: list[Path], console: Console) -> None:
     if not s.within_limits:
         limits = Text(f"exceeded: this gait needs {s.least_height:.2f} m", style=BAD)
     millimetres = ", ".join(f"{abs(1e3 * x):.1f}" for x in s.paws)
-    half = f"each half up to {s.front_momentum:.2f}"
+    half = f"each half up to {s.front_momentum:.2f} about the long axis"
     console.print(
         facts(
             [

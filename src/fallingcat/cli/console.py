@@ -93,32 +93,38 @@ def table(*headers: str, right: Sequence[int] = ()) -> Table:
     return t
 
 
+LEAST = 12
+"""Columns are not made narrower than this, unless nothing else helps."""
+
+
+def widths_of(lines: Sequence[dict[str, Text]]) -> dict[str, int]:
+    """How wide the columns of a table are when nothing is wrapped."""
+    return {name: max(len(name), *(line[name].cell_len for line in lines)) for name in lines[0]}
+
+
 def fitted(
-    lines: Sequence[dict[str, Text]], width: int, right: Sequence[str] = (), shrink: Sequence[str] = (), drop: Sequence[str] = ()
+    lines: Sequence[dict[str, Text]], width: int, right: Sequence[str] = (), fold: Sequence[str] = (), drop: Sequence[str] = ()
 ) -> Table:
-    """A table that fits: some columns are shortened by up to a quarter, then columns are left out, then shortened further.
+    """A table that fits, with nothing cut: first columns in `drop` are left out, then those in `fold` go on in the next line.
 
     Every line has one text for each column; the order of its keys is that of the columns.
     """
-    columns = list(lines[0])
-    widths = {name: max(len(name), *(line[name].cell_len for line in lines)) for name in columns}
+    widths = widths_of(lines)
 
     def excess() -> int:
-        return sum(widths[name] + 2 for name in columns) - width
+        return sum(size + 2 for size in widths.values()) - width
 
-    least = {name: max(20, 3 * widths[name] // 4) for name in shrink}
-    for _ in range(2):
-        for name in (name for name in shrink if name in columns):
-            widths[name] -= max(0, min(excess(), widths[name] - least[name]))
-        for name in drop:
-            if excess() > 0 and name in columns:
-                columns.remove(name)
-        least = dict.fromkeys(shrink, 8)
-    t = table(*columns, right=[k for k, name in enumerate(columns) if name in right])
+    for name in drop:
+        if excess() > 0:
+            widths.pop(name, None)
+    for least, foldable in ((LEAST, fold), (1, fold), (1, tuple(widths))):
+        while excess() > 0 and (wide := [name for name in foldable if widths.get(name, 0) > least]):
+            widths[max(wide, key=widths.__getitem__)] -= 1
+    t = table(*widths, right=[k for k, name in enumerate(widths) if name in right])
+    for column, size in zip(t.columns, widths.values(), strict=True):
+        column.width, column.no_wrap, column.overflow = size, False, "fold"
     for line in lines:
-        for name in columns:
-            line[name].truncate(widths[name], overflow="ellipsis")
-        t.add_row(*(line[name] for name in columns))
+        t.add_row(*(line[name] for name in widths))
     return t
 
 
@@ -158,21 +164,23 @@ def blocks(C: Array, most: int = MAX_CELLS) -> tuple[Array, int]:
     return padded.reshape(cells, side, cells, side).max(axis=(1, 3)), side
 
 
-def shaded_matrix(C: Array, labels: Sequence[str]) -> Text:
-    """A picture of a matrix with entries from 0 to 1, one shaded cell an entry (or block of entries)."""
-    cells, side = blocks(C)
-    if side == 1:
-        names = list(labels)
+def shaded_matrix(C: Array, labels: Sequence[str], width: int) -> Text:
+    """A picture of a matrix with entries from 0 to 1, one shaded cell an entry (or block of entries), within a width."""
+    room = width - max(map(len, labels)) - 2
+    cell = 2 if 2 * min(len(C), MAX_CELLS) <= room else 1
+    if len(C) <= min(MAX_CELLS, room // cell):
+        cells, names = C, list(labels)
     else:
+        cells, side = blocks(C, max(1, min(MAX_CELLS, (width - 2 * len(str(len(C))) - 3) // cell)))
         names = [f"{k * side}-{min((k + 1) * side, len(C)) - 1}" for k in range(len(cells))]
-    width = max(map(len, names))
+    edge = max(map(len, names))
     picture = Text(no_wrap=True)
     for k, row in enumerate(cells):
         picture.append("\n" if k else "")
-        picture.append(f"{names[k]:>{width}}  ", style=QUIET)
+        picture.append(f"{names[k]:>{edge}}  ", style=QUIET)
         for x in row:
             _, shade, style = next(s for s in _SHADES if x <= s[0])
-            picture.append(shade, style=style)
+            picture.append(shade[:cell], style=style)
     return picture
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 from itertools import pairwise
 from pathlib import Path
@@ -16,8 +17,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.text import Text
 
+from fallingcat import files
 from fallingcat.algorithms.linearization import check_velocity
-from fallingcat.cli.console import QUIET, STRONG, facts, heading, number, stdout_console, table
+from fallingcat.cli.console import QUIET, STRONG, facts, fitted, heading, number, stdout_console
 from fallingcat.cli.files import show_written
 from fallingcat.cli.options import add_robot, add_state, load_robot
 from fallingcat.errors import InputError
@@ -71,10 +73,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _target(name: str | None) -> Path | None:
     if name is None:
         return None
-    path = Path(name)
-    if path.suffix != ".npz":
+    if Path(name).suffix != ".npz" and not Path(name).is_char_device():
         raise InputError("--out is not a .npz file", got=repr(name))
-    return path
+    return files.check(name)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -98,16 +99,21 @@ def show(result: Result, console: Console) -> None:
         frozen = "the robot does not stay here: eigenvalues and rank are those of A and B frozen at this instant"
         pairs.append(("", Text(frozen, style="yellow")))
     console.print(facts(pairs))
-    heading(console, "Sparsity", _sparsity_note(result))
-    console.print(picture(result))
+    side = _side(result, console.width)
+    heading(console, "Sparsity", "A | B, where not zero" + (f"; a cell is {side} × {side} entries" if side > 1 else ""))
+    console.print(picture(result, side))
     heading(console, "Eigenvalues", _stability(result))
-    t = table("real", "imaginary", "times", "", right=(0, 1, 2))
     found = modes(result.eigenvalues)
-    for mode in found[:MOST_EIGENVALUES]:
-        imag = f"± {number(mode.imag)}" if mode.imag else "0"
-        style = "red" if mode.real > 0 else ""
-        t.add_row(Text(number(mode.real), style=style), imag, str(mode.count), Text(mode.words, style=QUIET))
-    console.print(t)
+    lines = [
+        {
+            "real": Text(number(mode.real), style="red" if mode.real > 0 else ""),
+            "imaginary": Text(f"± {number(mode.imag)}" if mode.imag else "0"),
+            "times": Text(str(mode.count)),
+            "": Text(mode.words, style=QUIET),
+        }
+        for mode in found[:MOST_EIGENVALUES]
+    ]
+    console.print(fitted(lines, console.width, right=("real", "imaginary", "times"), fold=("",)))
     if len(found) > MOST_EIGENVALUES:
         console.print(Text(f"and {len(found) - MOST_EIGENVALUES} more; --out writes them all", style=QUIET))
     heading(console, "Numbers")
@@ -134,21 +140,16 @@ def _stability(result: Result) -> str:
     return f"unstable: {number(largest)} 1/s" if largest > 0 else "none grows exponentially"
 
 
-def _sparsity_note(result: Result) -> str:
-    side = _side(result)
-    size = f"; a cell is {side} × {side} entries" if side > 1 else ""
-    return "A | B, where not zero" + size
+def _side(result: Result, width: int) -> int:
+    """Entries that a cell of the picture is wide, so that it fits into the terminal with its names and lines."""
+    room = min(MOST_CELLS, width - 6 - 2 * len(result.parts) - 1)
+    return -(-(len(result.A) + result.robot.n) // max(room, 1))
 
 
-def _side(result: Result) -> int:
-    width = len(result.A) + result.robot.n
-    return -(-width // MOST_CELLS)
-
-
-def picture(result: Result) -> Text:
+def picture(result: Result, side: int) -> Text:
     """Where A and B are not zero: one character is two rows high, so that entries are squares; large matrices in blocks."""
     columns = [*result.parts, ("u", result.B.shape[1])]
-    whole, side = result.filled, _side(result)
+    whole = result.filled
     text = Text(no_wrap=True)
     edges = np.cumsum([0, *(size for _, size in columns)])
     widths = [-(-size // side) for _, size in columns]
@@ -203,15 +204,13 @@ def as_json(result: Result) -> dict[str, Any]:
 
 
 def _write(result: Result, path: Path) -> list[Path]:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(
-            path, A=result.A, B=result.B, q=result.state.q, nu=result.state.nu, tau=result.tau, eigenvalues=result.eigenvalues,
-            controllability_rank=result.rank, velocity=result.velocity,
-        )  # fmt: skip
-        return [path, draw(result, path.with_suffix(".png"))] if figures.available() else [path]
-    except OSError as error:
-        raise InputError(f"cannot write {str(path)!r}", got=error.strerror or str(error), hint="choose another --out") from error
+    data = io.BytesIO()
+    np.savez(
+        data, A=result.A, B=result.B, q=result.state.q, nu=result.state.nu, tau=result.tau, eigenvalues=result.eigenvalues,
+        controllability_rank=result.rank, velocity=result.velocity,
+    )  # fmt: skip
+    files.write(path, data.getvalue())
+    return [path, draw(result, path.with_suffix(".png"))] if path.suffix == ".npz" and figures.available() else [path]
 
 
 def draw(result: Result, path: Path) -> Path:

@@ -14,18 +14,22 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from importlib import resources
 from typing import NamedTuple, NoReturn
 
-from fallingcat import __version__
+from fallingcat import __version__, interrupts
 from fallingcat.errors import FallingCatError
+from fallingcat.interrupts import INTERRUPTED
+from fallingcat.model.suggest import closest
 from fallingcat.text import printable
 
 USAGE_ERROR = 2
-INTERRUPTED = 130
 BROKEN_PIPE = 141
 """What a shell reports of a program whose reader has left."""
 INTERNAL_ERROR = 70
+IO_ERROR = 74
+"""The output cannot be written, or a file not be read."""
 
 
 class Command(NamedTuple):
@@ -41,19 +45,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     _never_fail_on_characters()
     try:
+        interrupts.restore()
         status = _run(words)
         sys.stdout.flush()
         return status
     except FallingCatError as error:
-        print(f"fallingcat: {error}", file=sys.stderr)
-        return USAGE_ERROR
+        return _refuse(error, "--json" in words)
     except KeyboardInterrupt:
         print("fallingcat: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has left. What is still buffered must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()  # the reader has left
         return BROKEN_PIPE
+    except OSError as error:  # a full disk, most often
+        _forget_output()
+        where = f" {str(error.filename)!r}" if error.filename else ""
+        print(f"fallingcat: cannot read or write{where}: {error.strerror or error}", file=sys.stderr)
+        return IO_ERROR
     except SystemExit as end:  # argparse ends with 0 or 2, rich with 1 when the reader has left
         if end.code == 1:
             return BROKEN_PIPE
@@ -64,6 +72,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"fallingcat: internal error: {type(error).__name__}: {error}", file=sys.stderr)
         print("this should not happen; FALLINGCAT_DEBUG=1 shows where it did", file=sys.stderr)
         return INTERNAL_ERROR
+
+
+def _refuse(error: FallingCatError, as_json: bool) -> int:
+    """Say what is wrong: to people, and as JSON on the output where this was asked for."""
+    if as_json:
+        findings = [asdict(finding) for finding in getattr(error, "findings", ())]
+        print(json.dumps({"error": {"type": type(error).__name__, "message": str(error), "findings": findings}}, indent=2))
+        sys.stdout.flush()
+    print(f"fallingcat: {error}", file=sys.stderr)
+    return USAGE_ERROR
+
+
+def _forget_output() -> None:
+    """What is still buffered must not complain at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Parser(argparse.ArgumentParser):
@@ -84,6 +107,8 @@ def _run(words: Sequence[str]) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
     # No option before the command takes a value, so the first word is the command.
     called = next((word for word in words if not word.startswith("-")), None)
+    if called is not None and called not in (names := [command.name for command in COMMANDS]):
+        parser.error(f"no command {called!r}; {closest(called, names)}")
     for command in COMMANDS:
         sub = commands.add_parser(command.name, help=command.summary, description=command.summary, allow_abbrev=False)
         if command.name == called:
@@ -149,7 +174,7 @@ def _list_robots(arguments: argparse.Namespace) -> int:
         {"robot": Text(name, style="bold"), "joint dof": Text(str(r.n)), "kg": Text(f"{r.mass:.4g}"), "": Text(words)}
         for name, r, words in robots
     ]
-    console.print(fitted(lines, console.width, right=("joint dof", "kg"), shrink=("",)))
+    console.print(fitted(lines, console.width, right=("joint dof", "kg"), fold=("",)))
     return 0
 
 

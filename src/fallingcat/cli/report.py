@@ -6,6 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
+from fallingcat import files
 from fallingcat.cli.options import add_robot, add_state, load_robot
 from fallingcat.errors import InputError
 from fallingcat.model.doctor import diagnose
@@ -54,15 +55,9 @@ def _target(name: str | None) -> Path | None:
     """Where the page goes; refused at once, not after all is computed."""
     if name is None:
         return None
-    path = Path(name)
     if name == "-":
-        raise InputError(
-            "--html cannot be written", expected="a file", got="'-'", hint="the page is a file; --json goes to the terminal"
-        )
-    if path.is_dir() or not path.parent.is_dir():
-        what = "it is a folder" if path.is_dir() else f"there is no folder {str(path.parent)!r}"
-        raise InputError("--html cannot be written", expected="a file in a folder that exists", got=f"{name!r}: {what}")
-    return path
+        raise InputError("--html cannot be written", expected="a file", got="'-'", hint="/dev/stdout is where output goes")
+    return files.check(name)
 
 
 def _write(report: Report, target: Path) -> None:
@@ -80,11 +75,13 @@ def _show(report: Report) -> None:
 
 
 def _say_written(report: Report, target: Path) -> None:
+    from rich.console import Console
     from rich.text import Text
 
     from fallingcat.cli.console import stdout_console
     from fallingcat.report.terminal import summary
 
-    console = stdout_console()
+    # A page that is itself the output stays whole.
+    console = Console(stderr=True, highlight=False) if files.stream(target) == 1 else stdout_console()
     console.print(summary(report))
     console.print(Text.assemble("written to ", (str(target), "bold")), soft_wrap=True)

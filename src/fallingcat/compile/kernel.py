@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat import announce, eager
-from fallingcat.arguments import QUATERNION_TOLERANCE, Batch, answer, check_out, check_quaternions, prepare
+from fallingcat.arguments import QUATERNION_TOLERANCE, Batch, answer, check_out, check_quaternions, in_order, prepare
 from fallingcat.compile import cache, cpython, native
 from fallingcat.compile.batch import batch_text, layout
 from fallingcat.compile.call import call_text
@@ -120,9 +120,11 @@ class Kernel:
     # -----------------------------------------------------------------------------------------------------------------
     # Batches
 
-    def __call__(self, *values: Any, out: Any = None) -> Any:
-        """Any number of states: broadcasting, other dtypes and strides, `out=`."""
+    def __call__(self, *values: Any, out: Any = None, **named: Any) -> Any:
+        """Any number of states: broadcasting, other dtypes and strides, arguments by name, `out=`."""
         task = self.task
+        if named:
+            values = in_order(task, values, named)
         outs = self._plain_batch(values, out)
         if outs is not None:
             return task.results(*outs) if task.results is not None else outs[0]

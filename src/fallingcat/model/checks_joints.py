@@ -165,6 +165,13 @@ def _check_limits(joint: Joint, report: Report) -> None:
             element=label,
             line=joint.line,
         )
+    elif joint.type in SINGLE_COORDINATE and joint.mimic is None and not limits.lower <= 0.0 <= limits.upper:
+        report.warning(
+            f"the neutral position 0 is outside the limits {limits.lower:g} to {limits.upper:g}: it cannot stand as in neutral()",
+            hint="start from random_configuration() or from a pose within the limits",
+            element=label,
+            line=joint.line,
+        )
     for name, value in (("velocity", limits.velocity), ("effort", limits.effort)):
         if value < 0:
             report.error(

@@ -14,6 +14,7 @@ from fallingcat.model.description import Description
 from fallingcat.model.findings import Finding
 from fallingcat.model.report import Report, Suggestions, listed, printable, quoted
 from fallingcat.model.urdf import read_urdf
+from fallingcat.model.xacro_files import XacroError, expand, has_macros
 from fallingcat.model.xml_tree import MAX_SIZE
 
 
@@ -87,7 +88,17 @@ def _read_file(path: Path) -> _Reading:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         return _failure(name, f"the file {quoted(name, limit=200)} cannot be read: {reason}", "check the path")
-    return read_urdf(content, name)
+    return _read_xacro(path, name, content) if has_macros(path, content) else read_urdf(content, name)
+
+
+def _read_xacro(path: Path, name: str, content: bytes) -> _Reading:
+    """A file with macros: expanded if that is possible. Lines of findings are then those of the expanded text."""
+    try:
+        text = expand(path)
+    except XacroError as error:
+        what = f"xacro cannot expand this file: {printable(str(error), limit=300)}"
+        return _failure(name, what, "expand it where its packages are: xacro robot.xacro > robot.urdf")
+    return read_urdf(content if text is None else text, name)
 
 
 def _hint_for_missing(path: Path) -> str:

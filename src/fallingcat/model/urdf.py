@@ -26,6 +26,7 @@ from fallingcat.model.findings import Finding
 from fallingcat.model.report import Report, Suggestions, printable, quoted
 from fallingcat.model.rotations import rotation_from_rpy
 from fallingcat.model.urdf_numbers import NumberReader
+from fallingcat.model.xacro_files import HINT
 from fallingcat.model.xml_tree import Element, XmlError, parse_xml
 
 Rgba = tuple[float, float, float, float]
@@ -79,7 +80,7 @@ class _Reader:
         name = (root.get("name") or "").strip()
         if not name:
             self._report.warning("the robot has no name", hint='write <robot name="...">', element="robot", line=root.line)
-        self._warn_of_xacro(root)
+        self._refuse_xacro(root)
         self._warn_of_misspelt_children(root, "robot")
         for material in root.all("material"):
             self._colour(material, "material")
@@ -329,15 +330,16 @@ class _Reader:
                     line=child.line,
                 )
 
-    def _warn_of_xacro(self, root: Element) -> None:
-        macros = [child for child in root.children if child.tag.startswith("xacro:")]
-        if macros:
-            self._report.warning(
-                f"<{printable(macros[0].tag)}> is a xacro instruction and is passed over",
-                hint="expand the file first: xacro robot.xacro > robot.urdf",
-                element="robot",
-                line=macros[0].line,
-            )
+    def _refuse_xacro(self, root: Element) -> None:
+        """What the macros would have put here is missing: this is not the robot that its author meant."""
+        waiting = [root]
+        while waiting:
+            element = waiting.pop()
+            if element.tag.startswith("xacro:"):
+                what = f"this is a xacro file: <{printable(element.tag)}> is an instruction for xacro"
+                self._report.error(what, hint=HINT, element="robot", line=element.line)
+                return
+            waiting += reversed(element.children)
 
 
 def _name(element: Element) -> str:

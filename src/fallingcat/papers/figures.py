@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
+import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from fallingcat import files
 from fallingcat.errors import FallingCatError
 
 MISSING = "the figures need matplotlib: pip install 'fallingcat[figures]'"
@@ -64,10 +65,6 @@ def drawing(
 
 
 def _save(figure: Any, path: Path) -> None:
-    """Whole or not at all: whatever happens meanwhile, the file is the old one or the new one."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        figure.savefig(part, format="png")
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png")
+    files.write(path, drawn.getvalue())

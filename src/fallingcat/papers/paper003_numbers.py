@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat import eager
-from fallingcat.cat.gait import Motion
-from fallingcat.cat.holonomy import configurations, reconstruct
 from fallingcat.functions import task
+from fallingcat.motion.reconstruction import Motion, configurations, reconstruct
 from fallingcat.papers import Check
 from fallingcat.papers.slips import Slip, slip_checks
 from fallingcat.papers.space_robot import REDUCED, TRANSFORMED, Comparison

@@ -30,6 +30,7 @@ from fallingcat.cli.console import (
     number_matrix_width,
     shade_legend,
     shaded_matrix,
+    widths_of,
 )
 from fallingcat.model.findings import Finding
 from fallingcat.model.joints import Prismatic
@@ -124,7 +125,16 @@ def _tree_note(robot: Robot) -> str:
 
 
 def _tree(report: Report, width: int) -> Table:
-    """One line a body: where it hangs, what moves it, how heavy it is. A narrow terminal gets fewer columns."""
+    """One line a body: where it hangs, what moves it, how heavy it is. Narrow terminals get thin branches and fewer columns."""
+    drop = ("share", "type", "ν")
+    lines = _tree_lines(report, thin=False)
+    needed = sum(size + 2 for name, size in widths_of(lines).items() if name not in drop)
+    if needed > width:
+        lines = _tree_lines(report, thin=True)
+    return fitted(lines, width, right=("ν", "q", "kg"), fold=("joint", "limits", "link"), drop=drop)
+
+
+def _tree_lines(report: Report, thin: bool) -> list[dict[str, Text]]:
     robot = report.robot
     moved = not np.array_equal(report.state.q, robot.neutral())
     found = list(words.body_rows(report))
@@ -135,8 +145,9 @@ def _tree(report: Report, width: int) -> Table:
         lines.append({"link": Text(printable(robot.base), style=STRONG), "type": Text("welded", style="cyan")})
     for row in found:
         mass, more = float(row.body.inertia.mass), f" +{row.welded}" if row.welded else ""
+        branch = row.branch[::3] if thin else row.branch
         line = {
-            "link": Text.assemble((row.branch, QUIET), (printable(row.body.name), STRONG), (more, QUIET)),
+            "link": Text.assemble((branch, QUIET), (printable(row.body.name), STRONG), (more, QUIET)),
             "joint": Text(printable(row.joint)),
             "type": Text(row.kind, style="cyan"),
             "ν": Text(row.places, style=QUIET),
@@ -149,8 +160,7 @@ def _tree(report: Report, width: int) -> Table:
         line["kg"] = Text(number(mass))
         line["share"] = Text.assemble((f"{bar(mass / heaviest, 6):<6}", "green"), f" {mass / (robot.mass or 1.0):4.0%}")
         lines.append(line)
-    lines = [{name: line.get(name, Text()) for name in lines[-1]} for line in lines]
-    return fitted(lines, width, right=("ν", "q", "kg"), shrink=("link", "joint"), drop=("share", "type", "ν"))
+    return [{name: line.get(name, Text()) for name in lines[-1]} for line in lines]
 
 
 def _state(report: Report) -> Table:
@@ -178,7 +188,7 @@ def _mass_matrix(report: Report, width: int) -> Any:
     )
     if len(M) <= LARGEST_IN_NUMBERS and number_matrix_width(M, labels) <= width:
         return Group(number_matrix(M, labels), Text(), notes)
-    picture, legend = shaded_matrix(coupling(M), labels), shade_legend()
+    picture, legend = shaded_matrix(coupling(M), labels, width), shade_legend()
     meaning = Text("Shade: |M_ij| / √(M_ii M_jj)", style=QUIET)
     beside = max(map(len, picture.plain.split("\n"))) + 4 + 38 <= width
     if not beside:
@@ -198,7 +208,7 @@ def _checks(checks: tuple[Check, ...], width: int) -> Any:
         value, bound = _value_and_bound(check)
         line = {"": Text(mark, style=style), "identity": Text(check.name), "formula": Text(check.formula, style="cyan")}
         lines.append(line | {"measured": value, "bound": bound})
-    return Group(fitted(lines, width, right=("measured",), shrink=("identity",), drop=("formula", "bound")), _verdict(checks))
+    return Group(fitted(lines, width, right=("measured",), fold=("identity",), drop=("formula", "bound")), _verdict(checks))
 
 
 def _verdict(checks: tuple[Check, ...]) -> Text:
@@ -225,7 +235,7 @@ def _inertias(report: Report, width: int) -> Any:
         }
         for of in report.bodies
     ]
-    shown = fitted(lines, width, right=("kg",), shrink=("body", "principal moments"), drop=("centre of mass",))
+    shown = fitted(lines, width, right=("kg",), fold=("principal moments", "centre of mass", "body"))
     bare = massless(report.robot)
     if not bare:
         return shown
@@ -267,7 +277,7 @@ def _linearization(report: Report, width: int) -> Any:
     if not linear.stays:
         pairs.append(("", Text("the robot does not stay here: eigenvalues are those of A frozen at this instant", style=DOUBT)))
     more = [Text(f"and {len(found) - MOST_EIGENVALUES} more", style=QUIET)] if len(found) > MOST_EIGENVALUES else []
-    shown = fitted(lines, width, right=("real", "imaginary", "times"), shrink=("",), drop=("times",))
+    shown = fitted(lines, width, right=("real", "imaginary", "times"), fold=("",))
     return Group(facts(pairs), Text("eigenvalues, 1/s", style=QUIET), shown, *more)
 
 
@@ -292,7 +302,7 @@ def _locked(report: Report, width: int) -> Any:
         return Group(facts(pairs), Text("no loop of two joints turns the base here", style=QUIET))
     lines = [{"joint": Text(a), "with": Text(b), "rad": Text(number(x, 3))} for a, b, x in strong]
     note = Text("curvature: how far a small loop of two joints turns the base, for each unit of its area", style=QUIET)
-    return Group(facts(pairs), note, fitted(lines, width, right=("rad",), shrink=("joint", "with")))
+    return Group(facts(pairs), note, fitted(lines, width, right=("rad",), fold=("joint", "with")))
 
 
 def _timings(report: Report, width: int) -> Any:
@@ -305,7 +315,7 @@ def _timings(report: Report, width: int) -> Any:
         }
         for t in report.timings
     ]
-    return fitted(lines, width, right=("operations", "one call", "in a batch"), shrink=("function",), drop=("operations",))
+    return fitted(lines, width, right=("operations", "one call", "in a batch"), fold=("function",), drop=("operations",))
 
 
 def _doctor(findings: tuple[Finding, ...], most: int = 8) -> Text:

@@ -27,9 +27,10 @@ Text that comes from a robot's file is escaped everywhere; the page forbids itse
 
 from __future__ import annotations
 
+from fallingcat.files import write
 from fallingcat.view import svg
 from fallingcat.view.motion import animation
-from fallingcat.view.pages import animation_page, drawing, figure, page, section, table, text, write
+from fallingcat.view.pages import animation_page, drawing, figure, page, section, table, text
 from fallingcat.view.scene import scene
 
 __all__ = ["animation", "animation_page", "drawing", "figure", "page", "scene", "section", "svg", "table", "text", "write"]

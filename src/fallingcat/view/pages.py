@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import html
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fallingcat.errors import FallingCatError
 from fallingcat.model.report import printable
 from fallingcat.robot import Robot
 from fallingcat.view.motion import animation
@@ -151,34 +147,6 @@ def animation_page(
     plots = [svg if svg.lstrip().startswith("<figure") else figure(svg) for svg in figures_svg]
     grid = f'<div class="plots">{"".join(plots)}</div>' if plots else ""
     return page(title, body + "\n" + grid, words)
-
-
-def write(path: str | Path, content: str) -> Path:
-    """Write a page, whole or not at all: whatever happens meanwhile, the file is the old one or the new one."""
-    target = Path(path)
-    try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    except OSError as error:
-        raise FallingCatError(f"cannot write {str(target)!r}: {error.strerror}") from None
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(content)
-        _usual_permissions(name)
-        os.replace(name, target)
-    except OSError as error:
-        os.unlink(name)
-        raise FallingCatError(f"cannot write {str(target)!r}: {error.strerror}") from None
-    except BaseException:
-        os.unlink(name)
-        raise
-    return target
-
-
-def _usual_permissions(name: str) -> None:
-    """Temporary files are private; a page is as readable as any new file."""
-    mask = os.umask(0)
-    os.umask(mask)
-    os.chmod(name, 0o666 & ~mask)
 
 
 def _script() -> str:

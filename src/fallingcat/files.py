@@ -1,0 +1,87 @@
+"""Writing files: whole or not at all, into folders that are made if need be, and through links and devices, never over them."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tempfile
+from pathlib import Path
+
+from fallingcat.errors import FallingCatError
+
+_STREAM = re.compile(r"/(?:dev|proc/self)/(?:fd/(\d+)|std(in|out|err))")
+
+
+def write(path: str | Path, content: str | bytes) -> Path:
+    """Write a file: whatever happens meanwhile, it is the old one or the new one.
+
+    A link stays a link: what it points to is written. A device or a pipe is written to, as by any program.
+    """
+    target, data = Path(path), content.encode("utf-8") if isinstance(content, str) else content
+    try:
+        _write(target, data)
+    except OSError as error:
+        raise FallingCatError(f"cannot write {str(target)!r}: {error.strerror or error}") from None
+    return target
+
+
+def check(path: str | Path) -> Path:
+    """Can this file be written? The folder is made; refused before anything is computed, not afterwards."""
+    target = Path(path)
+    try:
+        if target.is_dir():
+            raise FallingCatError(f"cannot write {str(path)!r}: it is a folder")
+        if stream(target) is None and (target.exists() or target.is_symlink()):
+            return target
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise FallingCatError(f"cannot write {str(path)!r}: {getattr(error, 'strerror', None) or error}") from None
+    return target
+
+
+def stream(path: Path) -> int | None:
+    """The open file of this process that a path such as /dev/stdout names, if it is one of these."""
+    found = _STREAM.fullmatch(str(path))
+    if not found:
+        return None
+    return int(found[1]) if found[1] else {"in": 0, "out": 1, "err": 2}[found[2]]
+
+
+def _write(target: Path, data: bytes) -> None:
+    opened = stream(target)
+    if opened is not None:
+        _write_plainly(os.dup(opened), data)
+        return
+    real = Path(os.path.realpath(target))
+    if real.exists() and not stat.S_ISREG(real.stat().st_mode):
+        _write_plainly(os.open(target, os.O_WRONLY), data)
+        return
+    real.parent.mkdir(parents=True, exist_ok=True)
+    _replace(real, data)
+
+
+def _write_plainly(descriptor: int, data: bytes) -> None:
+    with os.fdopen(descriptor, "wb", buffering=0) as file:
+        left = memoryview(data)
+        while left:
+            left = left[file.write(left) :]
+
+
+def _replace(target: Path, data: bytes) -> None:
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        _usual_permissions(name)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _usual_permissions(name: str) -> None:
+    """Temporary files are private; what is written is as readable as any new file."""
+    mask = os.umask(0)
+    os.umask(mask)
+    os.chmod(name, 0o666 & ~mask)

@@ -1,0 +1,32 @@
+"""`fallingcat bench`: a bar while it measures, on a terminal only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from fallingcat import benchmark
+from fallingcat.cli import bench
+from fallingcat.cli.main import main
+
+
+def test_every_function_is_a_step_of_the_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    totals: list[int] = []
+    steps: list[str] = []
+
+    @contextmanager
+    def progress(total: int) -> Iterator[object]:
+        totals.append(total)
+        yield steps.append
+
+    monkeypatch.setattr(bench, "progress", progress)
+    monkeypatch.setattr(benchmark, "microseconds", lambda call, budget=0.0: call() is None or 1.0)
+    monkeypatch.setattr(
+        benchmark, "start_times", lambda *_, label="", **__: {"robot": label, "function": "bias", "cold": 1.0, "warm": 1.0}
+    )
+    assert main(["bench", "tree9", "--fixed", "--functions", "bias,mass_matrix,locked_inertia"]) == 0
+    assert totals == [3]
+    assert steps == ["tree9: bias", "tree9: mass_matrix", "tree9: cold and warm start"]  # a fixed base has no locked inertia
+    assert "mass_matrix" in capsys.readouterr().out
