@@ -24,9 +24,10 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "wrenches": (None, "none", "one", "two"),
     "method": ("euler", "rk4"),
     "frame": ("link7",),
+    "frames": (None, ("link7", "joint4")),
 }
 """Of every option of a method, the values that are tried."""
-COMPOSED = ("step", "discretize", "state_plus", "state_minus", "configuration", "split", "neutral")
+COMPOSED = ("step", "discretize", "state_plus", "state_minus", "configuration", "split", "neutral", "actuation_matrix")
 METHODS = (*FUNCTIONS, *COMPOSED)
 
 

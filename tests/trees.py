@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 import fallingcat as fc
 from fallingcat import eager
 from fallingcat.algorithms import configuration
-from fallingcat.functions import task
 from fallingcat.model.description import Inertial
 from fallingcat.model.model import Model
 
@@ -170,8 +169,10 @@ class Plain(fc.Robot):
     """A robot whose functions run in Python, not compiled: for tests with many robots and few calls on each."""
 
     def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Any = None, **options: Any) -> Any:
-        wrenches = wrenches or {}
-        return eager.run(task(self.model, name, tuple(wrenches), **options), (*values, *wrenches.values()), out)
+        found = self._on_bodies(name, wrenches) if wrenches is not None else None
+        if found is not None:
+            values, options = (*values, found.values), options | {"wrenches": found.axes}
+        return eager.run(self._made(name, options), values, out)
 
     def with_base(self, link: str) -> Plain:
         return Plain(self.description, base=link, **self._options)

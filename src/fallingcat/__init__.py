@@ -14,6 +14,8 @@ from fallingcat.errors import FrameError as FrameError
 from fallingcat.errors import InputError as InputError
 from fallingcat.errors import ModelError as ModelError
 from fallingcat.errors import TraceError as TraceError
+from fallingcat.inputs import thruster as thruster
+from fallingcat.inputs import wrench_input as wrench_input
 from fallingcat.model.builder import Builder as Builder
 from fallingcat.model.description import Description as Description
 from fallingcat.model.doctor import diagnose as diagnose
@@ -23,10 +25,12 @@ from fallingcat.motion import Trajectory as Trajectory
 from fallingcat.own import compile as compile
 from fallingcat.robot import Robot as Robot
 from fallingcat.robot import load as load
+from fallingcat.wrenches import Wrenches as Wrenches
 
 __version__ = "0.1.0"
 del _interrupts
 __all__ = [
     "Builder", "Description", "FallingCatError", "Finding", "FrameError", "InputError", "ModelError", "Robot", "TraceError",
-    "Trajectory", "change_coordinates", "compile", "converters", "diagnose", "load", "robots", "set_threads",
+    "Trajectory", "Wrenches", "change_coordinates", "compile", "converters", "diagnose", "load", "robots", "set_threads",
+    "thruster", "wrench_input",
 ]  # fmt: skip

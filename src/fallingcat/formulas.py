@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from fallingcat.arguments import Batch, prepare
 from fallingcat.errors import InputError, TraceError
-from fallingcat.functions import FUNCTIONS, task
+from fallingcat.functions import FUNCTIONS
 from fallingcat.model.suggest import closest
 from fallingcat.robot import Robot
-from fallingcat.robot_part import Part, Wrenches, check_options, check_wrenches
+from fallingcat.robot_part import Part, Wrenches, check_options
 from fallingcat.task import Task
 from fallingcat.trace.arrays import mixed, real, stand_in
 
@@ -27,7 +27,7 @@ class Formulas(Robot):
 
     def __init__(self, robot: Robot) -> None:
         Part.__init__(self, robot.model)
-        self.description, self._options = robot.description, robot._options
+        self.description, self._options, self._actuation = robot.description, robot._options, robot._actuation
         self._tasks: dict[Any, Task] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -49,10 +49,10 @@ class Formulas(Robot):
     # What the methods of `Robot` do their work with
 
     def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Any:
-        if wrenches is not None:
-            check_wrenches(name, wrenches)
-            values = (*values, *wrenches.values())
-        made = self._task(name, tuple(wrenches or ()), options)
+        found = None if wrenches is None else self._on_bodies(name, wrenches)
+        if found is not None:
+            values, options = (*values, found.values), options | {"wrenches": found.axes}
+        made = self._task(name, options)
         if out is not None:
             _refuse_out(made)
         batch = self._prepare(made, values)
@@ -66,11 +66,11 @@ class Formulas(Robot):
         shaped = [r.reshape((*batch.shape, *o.shape))[()] for r, o in zip(results, made.outputs, strict=True)]
         return shaped[0] if made.results is None else made.results(*shaped)
 
-    def _task(self, name: str, frames: tuple[str, ...], options: dict[str, Any]) -> Task:
+    def _task(self, name: str, options: dict[str, Any]) -> Task:
         options = check_options(self.model, name, options)
-        key = (name, frames, *options.items())
+        key = (name, *options.items())
         if key not in self._tasks:
-            self._tasks[key] = task(self.model, name, frames, **options)
+            self._tasks[key] = self._made(name, options)
         return self._tasks[key]
 
     def _numbers(self, value: Any) -> NDArray[Any]:

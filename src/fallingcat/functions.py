@@ -1,7 +1,7 @@
 """The table of a robot's functions: inputs, outputs, and the algorithm behind each.
 
 `task(model, name, **options)` makes the task that the eager runner, the tracer and the compiler share.
-Options (a frame's name, a representation, the frames of external wrenches) are fixed per task.
+Options (a frame's name, a representation, the axes of external wrenches) are fixed per task.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 from fallingcat.algorithms import (
     aba,
     aba_derivatives,
+    actuation,
     base_change,
     centroidal,
     centroidal_derivatives,
@@ -24,6 +25,7 @@ from fallingcat.algorithms import (
     curvature,
     energy,
     frame_derivatives,
+    frames,
     kinematics,
     linearization,
     minverse,
@@ -32,8 +34,12 @@ from fallingcat.algorithms import (
     rnea,
     rnea_derivatives,
 )
-from fallingcat.algorithms.kinematics import body_forces
+from fallingcat.algorithms.actuation import Actuation, add_wrenches, driven
+from fallingcat.algorithms.held_wrenches import SIZES, on_bodies
+from fallingcat.algorithms.posed import NO_FORCES
 from fallingcat.algorithms.singular import is_singular
+from fallingcat.choices import check_choice
+from fallingcat.errors import InputError
 from fallingcat.model.model import Model
 from fallingcat.origin import is_own
 from fallingcat.task import Input, Output, Task
@@ -60,6 +66,10 @@ class Function:
     """Does it take the base twist in any representation? The model is made for one, the algorithm does not know."""
     floating_only: bool = False
     """Does it refuse a fixed base?"""
+    actuated: bool = False
+    """Does it take what inputs do, as the option `actuation`?"""
+    method: str = ""
+    """The method it stands behind, if that has another name."""
     inverts: bool = False
     """Does it invert the mass matrix, and refuse a robot whose is singular?"""
 
@@ -81,6 +91,9 @@ FUNCTIONS: dict[str, Function] = {
     "difference": Function(configuration.difference, (("q0", "nq"), ("q1", "nq")), (("dx", ("nv",)),)),
     # kinematics
     "frame_pose": Function(kinematics.frame_pose, (Q,), (("pose", (4, 4)),), ("frame",)),
+    "frame_poses": Function(frames.frame_poses, (Q,), (("poses", ("frames", 4, 4)),)),
+    "frame_velocities": Function(frames.frame_velocities, (Q, NU), (("v", ("frames", 6)),), ("representation",)),
+    "frame_jacobians": Function(frames.frame_jacobians, (Q,), (("J", ("frames", 6, "nv")),), ("representation",)),
     "frame_jacobian": Function(kinematics.frame_jacobian, (Q,), (("J", (6, "nv")),), FRAME),
     "frame_jacobian_rate": Function(kinematics.frame_jacobian_rate, (Q, NU), (("J_rate", (6, "nv")),), FRAME),
     "frame_velocity": Function(kinematics.frame_velocity, (Q, NU), (("v", (6,)),), FRAME),
@@ -146,9 +159,10 @@ FUNCTIONS: dict[str, Function] = {
     "linearize": Function(
         linearization.linearize,
         (Q, NU, TAU),
-        (("A", ("2nv", "2nv")), ("B", ("2nv", "n"))),
+        (("A", ("2nv", "2nv")), ("B", ("2nv", "m"))),
         ("velocity",),
         wrenches=True,
+        actuated=True,
         results=linearization.Linearization,
         inverts=True,
     ),
@@ -259,29 +273,52 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 
-def task(model: Model, name: str, wrench_frames: tuple[str, ...] = (), **options: Any) -> Task:
-    """The task for one function of one robot with its options fixed."""
-    function = FUNCTIONS[name]
+BEHIND: dict[str, Function] = {
+    "pose_of_place": Function(frames.pose_of_place, (Q, ("place", frames.PLACE)), (("pose", (4, 4)),), method="frame_pose"),
+    "actuation_matrix": Function(actuation.actuation_matrix, (Q,), (("S", ("nv", "m")),), actuated=True),
+}
+"""Functions that stand behind methods of another name, or that depend on the inputs of a robot."""
+
+
+def task(
+    model: Model, name: str, wrenches: str = "", inputs: str = "tau", actuation: Actuation | None = None, **options: Any
+) -> Task:
+    """The task for one function of one robot with its options fixed.
+
+    wrenches: the axes of one more input, wrenches on all bodies (`algorithms.held_wrenches`); empty for none.
+    actuation: what m inputs do, if they are not the joint torques. inputs: "u" if they stand in place of tau.
+    """
+    function = FUNCTIONS.get(name) or BEHIND[name]
+    _check_wrenches(name, function, wrenches)
     if function.any_representation:
         model = model.in_representation(options.pop("representation", "body"))
     sizes = {"nq": model.nq, "nv": model.nv, "n": model.n, "2nv": 2 * model.nv, "parameters": 10 * len(model.bodies)}
+    sizes |= {"frames": len(model.frames), "m": model.n if actuation is None else actuation.m}
 
     def size(s: Size) -> int:
         return sizes[s] if isinstance(s, str) else s
 
-    inputs = [Input(n, size(s), quaternions(model) if s == "nq" else ()) for n, s in function.inputs]
-    inputs += [Input(f"wrenches[{frame!r}]", 6) for frame in wrench_frames]
+    taken = [("u", "m") if n == "tau" and inputs == "u" else (n, s) for n, s in function.inputs]
+    vectors = [Input(n, size(s), quaternions(model) if s == "nq" else ()) for n, s in taken]
+    if wrenches:
+        vectors.append(Input("wrenches", SIZES[wrenches] * len(model.bodies)))
     outputs = tuple(Output(n, tuple(size(s) for s in shape)) for n, shape in function.outputs)
-    for frame in wrench_frames:
-        model.frame(frame)
     if "frame" in options:
         model.frame(options["frame"])
 
-    evaluate = Evaluate(model, name, wrench_frames, tuple(sorted(options.items())))
+    evaluate = Evaluate(model, name, wrenches, inputs, actuation, tuple(sorted(options.items())))
     # Somebody's own algorithm or joint may change while its name stays: there the traced program is the key.
     own = is_own(function.algorithm, model)
-    key = f"{evaluate.name} {evaluate.wrench_frames} {evaluate.options} {model.digest}" if own else ""
-    return Task(name, tuple(inputs), outputs, evaluate, key, function.results)
+    key = f"{name} {wrenches} {inputs} {actuation} {evaluate.options} {model.digest}" if own else ""
+    return Task(function.method or name, tuple(vectors), outputs, evaluate, key, function.results)
+
+
+def _check_wrenches(name: str, function: Function, axes: Any) -> None:
+    if axes and not function.wrenches:
+        takes = ", ".join(k for k, f in FUNCTIONS.items() if f.wrenches)
+        raise InputError(f"{name} takes no wrenches", expected=f"one of {takes}")
+    if axes:
+        check_choice("axes of wrenches", axes, tuple(SIZES))
 
 
 @dataclass(frozen=True)
@@ -290,7 +327,9 @@ class Evaluate:
 
     model: Model
     name: str
-    wrench_frames: tuple[str, ...] = ()
+    wrenches: str = ""
+    inputs: str = "tau"
+    actuation: Actuation | None = None
     options: tuple[tuple[str, Any], ...] = ()
 
     @cached_property
@@ -298,15 +337,18 @@ class Evaluate:
         return is_singular(self.model)
 
     def __call__(self, *vectors: Any) -> Any:
-        function = FUNCTIONS[self.name]
+        function = FUNCTIONS.get(self.name) or BEHIND[self.name]
         if function.inverts and self._singular:
             raise ZeroDivisionError  # whether a pivot is zero but for rounding depends on the function and the representation
-        own = vectors[: len(function.inputs)]
+        own = list(vectors[: len(function.inputs)])
         options = dict(self.options)
-        if self.wrench_frames:
-            wrenches = dict(zip(self.wrench_frames, vectors[len(own) :], strict=True))
-            return function.algorithm(self.model, *own, body_forces(self.model, wrenches), **options)
-        return function.algorithm(self.model, *own, **options)
+        if self.actuation is not None and function.actuated:
+            options["actuation"] = self.actuation
+        forces = on_bodies(self.model, own[0], vectors[-1], self.wrenches) if self.wrenches else NO_FORCES
+        if self.actuation is not None and self.inputs == "u":
+            own[-1], thrust = driven(self.model, own[-1], self.actuation)
+            forces = add_wrenches(forces, thrust)
+        return function.algorithm(self.model, *own, *([forces] if forces else []), **options)
 
 
 def quaternions(model: Model) -> tuple[int, ...]:

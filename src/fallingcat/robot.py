@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from fallingcat import poses
 from fallingcat.algorithms import configuration
 from fallingcat.choices import check_truth, several_names
-from fallingcat.errors import ModelError
+from fallingcat.errors import InputError, ModelError
+from fallingcat.inputs import Inputs, Thruster, WrenchInput, actuation_of, for_another_base
 from fallingcat.model.assemble import LockValue, assemble
 from fallingcat.model.description import Description, Limits
 from fallingcat.model.doctor import examine
@@ -27,6 +28,7 @@ from fallingcat.robot_base import AnyBase
 from fallingcat.robot_control import Control
 from fallingcat.robot_coriolis import Coriolis
 from fallingcat.robot_derivatives import Derivatives
+from fallingcat.robot_frames import Frames
 from fallingcat.robot_motion import Motions
 from fallingcat.robot_part import Wrenches, in_representation
 from fallingcat.robot_reduced import Reduced
@@ -67,7 +69,7 @@ def load(
     return Robot(description, floating=floating, base=base, joint_dynamics=joint_dynamics, **options)  # type: ignore[arg-type]
 
 
-class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control, Motions):
+class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions):
     """A robot and everything that can be asked about its motion."""
 
     def __init__(
@@ -80,15 +82,18 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control, Motions):
         joints: Iterable[str] | None = None,
         lock: Mapping[str, LockValue] | None = None,
         joint_dynamics: bool = False,
+        inputs: Inputs | None = None,
     ) -> None:
         check_truth("floating", floating)
         check_truth("joint_dynamics", joint_dynamics)
         self.description = description
-        self._options: dict[str, Any] = {
+        options: dict[str, Any] = {
             "floating": bool(floating), "gravity": gravity, "joints": joints, "lock": lock,
             "joint_dynamics": bool(joint_dynamics),
         }  # fmt: skip
-        super().__init__(assemble(description, base=base, **self._options))
+        self._options: dict[str, Any] = options | {"inputs": inputs}
+        super().__init__(assemble(description, base=base, **options))
+        self._actuation = None if inputs is None else actuation_of(self.model, inputs)
 
     # -----------------------------------------------------------------------------------------------------------------
     # What it is
@@ -149,9 +154,25 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control, Motions):
         return np.array(self.model.gravity)
 
     @property
+    def m(self) -> int:
+        """Number of inputs: the joint torques, unless `with_actuation` has set others."""
+        return self.n if self._actuation is None else self._actuation.m
+
+    @property
     def actuation(self) -> Array:
-        """The nv x n matrix that takes joint torques to generalized forces."""
-        return np.eye(self.nv)[:, self.nv - self.n :]
+        """The nv x m matrix S that takes inputs u to generalized forces S u: joint torques, unless `with_actuation` says else.
+
+        Raises where it depends on q, for thrusters and wrenches on other bodies than the base: see `actuation_matrix`.
+        """
+        if self._actuation is None:
+            return np.eye(self.nv)[:, self.nv - self.n :]
+        if not self._actuation.constant:
+            frames = ", ".join(sorted({repr(x.frame) for x in self._actuation.frames}))
+            raise InputError(
+                "the actuation depends on q", got=f"inputs on {frames}, which the base does not carry",
+                hint="robot.actuation_matrix(q) is the matrix at a configuration",
+            )  # fmt: skip
+        return np.array(self._actuation.matrix).reshape(self.nv, self.m)
 
     @property
     def position_limits(self) -> Array:
@@ -175,7 +196,22 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control, Motions):
 
     def with_base(self, link: str) -> Robot:
         """The same robot with another link as its base; the order of the joints stays (paper 004)."""
+        for_another_base(self._options["inputs"], self.model)
         return Robot(self.description, base=link, **self._options)
+
+    def with_actuation(self, inputs: Inputs) -> Robot:
+        """The same robot with other inputs u: `linearize`, `discretize` and `step` take them, and have a column of B for each.
+
+        inputs: any matrix S (nv, m) with tau = S u; or a list of joints by name, `fc.thruster(...)` and `fc.wrench_input(...)`,
+        in the order of u.
+
+        >>> drone = robot.with_actuation([fc.thruster("rotor1", (0, 0, 1), moment_ratio=0.02), ..., "shoulder", "elbow"])
+        """
+        given = inputs if isinstance(inputs, (str, np.ndarray)) or not isinstance(inputs, Iterable) else list(inputs)
+        actuation = actuation_of(self.model, given)
+        matrix = not isinstance(given, list) or not all(isinstance(x, (str, Thruster, WrenchInput)) for x in given)
+        kept = np.array(actuation.matrix).reshape(self.nv, actuation.m) if matrix else tuple(given)  # type: ignore[arg-type]
+        return Robot(self.description, base=self.base, **(self._options | {"inputs": kept}))
 
     def __str__(self) -> str:
         return tree_text(self.model, self.description)
@@ -234,41 +270,6 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control, Motions):
     # -----------------------------------------------------------------------------------------------------------------
     # Kinematics
 
-    def frame_pose(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
-        """The pose of a frame in the world, (..., 4, 4)."""
-        return self._run("frame_pose", (q,), out, frame=frame)
-
-    def frame_jacobian(
-        self, q: ArrayLike, frame: str, representation: Representation = "body", *, out: Array | None = None
-    ) -> Array:
-        """J with twist = J nu, (..., 6, nv). `representation` names the twist and the base twist in nu (paper 004, eq. 10)."""
-        return self._run("frame_jacobian", (q,), out, frame=frame, representation=representation)
-
-    def frame_jacobian_rate(
-        self, q: ArrayLike, nu: ArrayLike, frame: str, representation: Representation = "body", *, out: Array | None = None
-    ) -> Array:
-        """The rate of `frame_jacobian` along nu, (..., 6, nv)."""
-        return self._run("frame_jacobian_rate", (q, nu), out, frame=frame, representation=representation)
-
-    def frame_velocity(
-        self, q: ArrayLike, nu: ArrayLike, frame: str, representation: Representation = "body", *, out: Array | None = None
-    ) -> Array:
-        """The twist of a frame, (..., 6)."""
-        return self._run("frame_velocity", (q, nu), out, frame=frame, representation=representation)
-
-    def frame_acceleration(
-        self,
-        q: ArrayLike,
-        nu: ArrayLike,
-        dnu: ArrayLike,
-        frame: str,
-        representation: Representation = "body",
-        *,
-        out: Array | None = None,
-    ) -> Array:
-        """The rate of `frame_velocity`, (..., 6). With "mixed", the linear part is the acceleration of the origin."""
-        return self._run("frame_acceleration", (q, nu, dnu), out, frame=frame, representation=representation)
-
     def center_of_mass(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """The centre of mass in the world, (..., 3)."""
         return self._run("center_of_mass", (q,), out)
@@ -292,7 +293,7 @@ class Robot(Derivatives, Coriolis, AnyBase, Reduced, Control, Motions):
     ) -> Array:
         """tau = M dnu + h - sum J^T w, (..., nv): the extended inverse dynamics of paper 000 (Table 4), base wrench first.
 
-        wrenches: frame name -> (..., 6), acting on the robot, body-fixed in that frame.
+        wrenches: frame name -> (..., 6), acting on the robot, body-fixed in that frame; or `fc.Wrenches`, in other axes.
         representation: of the base twist in nu, its rate in dnu, and the base wrench (paper 004).
         """
         return self._run("inverse_dynamics", (q, nu, dnu), out, wrenches, **in_representation(representation))

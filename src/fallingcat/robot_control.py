@@ -15,7 +15,9 @@ from fallingcat.algorithms.configuration import IntegrateDerivatives
 from fallingcat.algorithms.linearization import Linearization, check_velocity
 from fallingcat.control import steps
 from fallingcat.control.steps import Discretization, Step
+from fallingcat.functions import quaternions
 from fallingcat.robot_part import Part, Wrenches
+from fallingcat.task import Input, Output, Task
 
 if TYPE_CHECKING:
     from fallingcat.robot import Robot
@@ -40,19 +42,20 @@ class Control(Part):
         *,
         out: Any = None,
     ) -> Linearization:
-        """z' = A z + B u around a motion: .A (..., 2nv, 2nv) .B (..., 2nv, n) (paper 000, Prop. 1 and eq. 42, corrected).
+        """z' = A z + B u around a motion: .A (..., 2nv, 2nv) .B (..., 2nv, m) (paper 000, Prop. 1 and eq. 42, corrected).
 
         Exact at every orientation: A = [[-ad(v), 0, 1, 0], [0, 0, 0, 1], [D1 FD, D2 FD, D3 FD, D4 FD]], B = [0; M^-1 S].
-        tau: nv entries, base wrench first, or the n joint torques with no wrench on the base; u are joint torques.
+        tau: nv entries, base wrench first, or the m inputs u: joint torques, unless `with_actuation` has set others (then m
+        entries are u also where m = nv). Inputs that move with their frames have their part in A when they are given as u.
         velocity: the base twist in nu, and in z, is the body-fixed one, the "mixed" one, or the "inertial" one of eq. 67.
         The base wrench in tau is body-fixed whatever the velocity: force and moment at the base's origin, in the base's axes,
         in which it is held as the base turns.
-        wrenches: frame name -> (..., 6), held fixed in the coordinates of their frames.
+        wrenches: frame name -> (..., 6), held fixed in the coordinates of their frames; or `fc.Wrenches`, in their axes.
         """
         check_velocity(velocity)
         options = {} if velocity == "body" else {"velocity": velocity}
-        values = (q, nu, steps.generalized(self._robot, tau))
-        return self._run("linearize", values, out, wrenches, **options)
+        given, inputs = steps.generalized(self._robot, "linearize", tau)
+        return self._run("linearize", (q, nu, given), out, wrenches, **options, **inputs)
 
     def discretize(
         self,
@@ -65,7 +68,7 @@ class Control(Part):
         *,
         out: Any = None,
     ) -> Discretization:
-        """z after the time dt = A z + B u, with joint torques u held: .A (..., 2nv, 2nv) .B (..., 2nv, n).
+        """z after the time dt = A z + B u, with inputs u held: .A (..., 2nv, 2nv) .B (..., 2nv, m).
 
         method: "zoh", the exact flow of the linearization (eq. 42) under constant input; "euler" or "rk4", the exact
         derivative of `step` with the same method, from tangent to tangent. dt and tau as in `step`.
@@ -86,7 +89,7 @@ class Control(Part):
         """The state after the time dt with tau held: .q (..., nq) .nu (..., nv). Orientations stay on their group.
 
         method: "euler", semi-implicit, first order; "rk4", the commutator-free method of Celledoni, Marthinsen and Owren
-        (2003), fourth order. dt: a number, or one for each state. tau: nv entries, base wrench first, or the n joint torques.
+        (2003), fourth order. dt: a number, or one for each state. tau: nv entries, base wrench first, or the m inputs u.
         """
         return steps.step(self._robot, q, nu, tau, dt, method, wrenches, out)
 
@@ -97,6 +100,17 @@ class Control(Part):
     def state_minus(self, q0: ArrayLike, nu0: ArrayLike, q1: ArrayLike, nu1: ArrayLike, *, out: Array | None = None) -> Array:
         """The shortest z (..., 2nv) with state_plus(q0, nu0, z) = (q1, nu1): log of H0^-1 H1, and differences (paper 000)."""
         return steps.state_minus(self._robot, q0, nu0, q1, nu1, out)
+
+    def actuation_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """S(q) with generalized forces S u for inputs u, (..., nv, m); see `with_actuation`."""
+        if self._actuation is not None:
+            return self._run("actuation_matrix", (q,), out, inputs="tau")
+        robot = self._robot
+        q_only = (Input("q", robot.nq, quaternions(robot.model)),)
+        made = Task("actuation_matrix", q_only, (Output("S", (robot.nv, robot.n)),), len)
+        (S,) = self._results(made, self._prepare(made, (q,)).shape, out)
+        S[...] = robot.actuation
+        return S if out is None else out
 
     def integrate_derivatives(self, dx: ArrayLike, *, out: Any = None) -> IntegrateDerivatives:
         """Derivatives of integrate(q, dx), left-trivialized, at any q: .dq = Ad(exp(-dx)) .ddx, each (..., nv, nv)."""

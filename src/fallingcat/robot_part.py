@@ -9,22 +9,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.ahead import as_jobs, compile_ahead
+from fallingcat.algorithms.actuation import Actuation
 from fallingcat.algorithms.base_change import check_base
 from fallingcat.algorithms.coriolis import FACTORS
 from fallingcat.arguments import Batch, check_out, prepare
-from fallingcat.choices import REPRESENTATIONS, check_choice, several_names
+from fallingcat.choices import REPRESENTATIONS, check_choice
 from fallingcat.compile import Kernel
+from fallingcat.compile.spread import spread
 from fallingcat.errors import FrameError, InputError
-from fallingcat.functions import FUNCTIONS, task
+from fallingcat.functions import BEHIND, FUNCTIONS, task
 from fallingcat.model.joints import Representation
 from fallingcat.model.model import Model
 from fallingcat.model.suggest import closest
 from fallingcat.robot_methods import CompiledMethod, has_code
 from fallingcat.task import Task
 from fallingcat.text import shown
+from fallingcat.wrenches import KEPT, BodyWrenches, Key, Table, one_state, table, taken_apart
+from fallingcat.wrenches import Wrenches as FrameWrenches
 
-Wrenches = Mapping[str, ArrayLike]
-"""Frame name -> (..., 6), acting on the robot, body-fixed in that frame."""
+Wrenches = Mapping[str, ArrayLike] | FrameWrenches | BodyWrenches
+"""Frame name -> (..., 6), acting on the robot, body-fixed in that frame; or in axes of the user's choice."""
 
 
 Result = TypeVar("Result")
@@ -33,6 +37,9 @@ Result = TypeVar("Result")
 
 class Part:
     """A family of methods of `Robot`."""
+
+    _actuation: Actuation | None = None
+    """What inputs do, where they are not the joint torques."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Methods of the library's own classes that are functions of the table run compiled code."""
@@ -47,21 +54,25 @@ class Part:
         self.model = model
         self._kernels: dict[Any, Kernel] = {}
         self._calls: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self._tables: dict[Key, Table] = {}
+        self._places: dict[str, NDArray[Any]] = {}
+        self._chosen: dict[tuple[str, ...], NDArray[np.intp]] = {}
 
-    def kernel(self, name: str, wrenches: Iterable[str] = (), **options: Any) -> Kernel:
+    def kernel(self, name: str, **options: Any) -> Kernel:
         """The compiled function behind a method, for its program, operation count and code.
+
+        Options are those of the method; wrenches="body" (or "mixed", "inertial") is the function that takes wrenches on all
+        bodies as one more vector, whatever frames they are given on.
 
         >>> print(fc.load("cat").kernel("inverse_dynamics").program)
         """
-        if not isinstance(name, str) or name not in FUNCTIONS:
+        if not isinstance(name, str) or (name not in FUNCTIONS and name not in BEHIND):
             raise InputError(f"no function {shown(name)}", hint=closest(name, FUNCTIONS))
-        frames = several_names("wrenches", wrenches)
         options = check_options(self.model, name, options)
-        key = (name, frames, *options.items())
+        key = (name, *options.items())
         found = self._kernels.get(key)
         if found is None:
-            made = task(self.model, name, frames, **options)
-            found = self._kernels.setdefault(key, Kernel(made))
+            found = self._kernels.setdefault(key, Kernel(self._made(name, options)))
         return found
 
     def compile(
@@ -72,16 +83,23 @@ class Part:
 
         functions: names, or (name, options). single, batch: code for one state, for many, or both.
 
-        >>> robot.compile(["inverse_dynamics", ("frame_pose", {"frame": "tool"})], batch=True)
+        >>> robot.compile(["inverse_dynamics", ("forward_dynamics", {"wrenches": "body"})], batch=True)
         """
         names = [functions] if isinstance(functions, str) else functions
         compile_ahead(self, as_jobs(names), single, batch, progress)
 
+    def _made(self, name: str, options: Mapping[str, Any]) -> Task:
+        """The task of a function, with the actuation of the robot where options ask for it."""
+        if "inputs" in options and self._actuation is None:
+            raise InputError(f"{name}: this robot has no inputs of its own", hint="robot.with_actuation(...) sets them")
+        return task(self.model, name, actuation=self._actuation if "inputs" in options else None, **options)
+
     def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Result:  # type: ignore[type-var]
         """Run a compiled function; from the second call on, the quickest way into it is at hand."""
         if wrenches is not None:
-            with_wrenches: Result = self._run_with_wrenches(name, values, out, wrenches, options)
-            return with_wrenches
+            found = self._on_bodies(name, wrenches)
+            if found is not None:
+                values, options = (*values, found.values), options | {"wrenches": found.axes}
         key = (name, *options.items())
         try:
             call = self._calls.get(key)
@@ -94,17 +112,31 @@ class Part:
             self._remember(key, call)
         return result
 
-    def _run_with_wrenches(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches, options: Any) -> Any:
-        check_wrenches(name, wrenches)
-        if not wrenches:
-            return self._run(name, values, out, **options)
-        kernel = self.kernel(name, wrenches, **options)
-        call = kernel.entry if kernel.entry_made else kernel
-        return call(*values, *wrenches.values(), **({} if out is None else {"out": out}))
+    def _on_bodies(self, name: str, wrenches: Wrenches) -> BodyWrenches | None:
+        """Wrenches on frames as wrenches on bodies; None if there are none."""
+        if isinstance(wrenches, BodyWrenches):
+            return wrenches
+        key, values = taken_apart(name, wrenches)
+        if not key[0]:
+            return None
+        try:
+            found = self._tables.get(key)
+        except TypeError:  # a frame that cannot be looked up; it is refused below
+            found = None
+        if found is None:
+            if len(self._tables) >= KEPT:
+                self._tables.clear()
+            found = self._tables[key] = table(self.model, key)
+        together = one_state(values, found.shapes)
+        if together is None:
+            parts = tuple(np.moveaxis(values, -2, 0)) if isinstance(values, np.ndarray) else values
+            batch = self._prepare(Task(name, found.checks, (), len), parts, check=False)
+            together = np.concatenate([np.broadcast_to(self._numbers(a), (*batch.shape, 6)) for a in batch.arrays], axis=-1)
+        return BodyWrenches(spread(found.lines, together, found.size), key[1])
 
     def _remember(self, key: tuple[Any, ...], kernel: Kernel) -> None:
         self._calls[key] = kernel.entry if kernel.entry_made else kernel
-        if len(key) == 1:
+        if key == (kernel.task.name,):
             has_code(self, kernel)
 
     # What composed functions take arguments and results with; over symbols (`Formulas`) it is something else.
@@ -119,24 +151,21 @@ class Part:
         return check_out(made, shape, out)
 
 
-def check_wrenches(name: str, wrenches: Any) -> None:
-    """Refuse wrenches that say nothing about where they act."""
-    if not isinstance(wrenches, Mapping):
-        raise InputError(
-            f"{name}: wrenches is not a mapping", expected="frame name -> (..., 6)", got=type(wrenches).__name__,
-            hint='as in wrenches={"left_foot": w}',
-        )  # fmt: skip
+def check_frame(frame: Any) -> None:
+    """Refuse what is not the name of a frame."""
+    if not isinstance(frame, str):
+        raise FrameError(f"no frame {shown(frame)}: a frame is given by its name, not by a {type(frame).__name__}")
 
 
 def check_options(model: Model, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a function, if it has them and their values are among those that it knows."""
-    function = FUNCTIONS[name]
-    known = (*function.options, *(("representation",) if function.any_representation else ()))
+    function = FUNCTIONS.get(name) or BEHIND[name]
+    known = (*function.options, *(("representation",) if function.any_representation else ()), "wrenches", "inputs")
     for option, value in options.items():
         if option not in known:
             raise InputError(f"{name} has no option {option!r}", hint=closest(option, known))
-        if option == "frame" and not isinstance(value, str):
-            raise FrameError(f"no frame {shown(value)}: a frame is given by its name, not by a {type(value).__name__}")
+        if option == "frame":
+            check_frame(value)
         if option in WORDS:
             check_choice(option, value, WORDS[option])
     base = options.get("base")
@@ -146,7 +175,9 @@ def check_options(model: Model, name: str, options: Mapping[str, Any]) -> dict[s
     return dict(options)
 
 
-WORDS = {"representation": REPRESENTATIONS, "velocity": REPRESENTATIONS, "factorization": tuple(FACTORS)}
+WORDS = {
+    "representation": REPRESENTATIONS, "velocity": REPRESENTATIONS, "factorization": tuple(FACTORS), "inputs": ("tau", "u"),
+}  # fmt: skip
 
 
 def in_representation(representation: Representation) -> dict[str, Any]:

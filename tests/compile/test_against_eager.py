@@ -116,11 +116,12 @@ def test_each_type_of_joint_by_itself(type_: str, rng: np.random.Generator) -> N
 
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])
 def test_with_wrenches(ball: fc.Robot, name: str, rng: np.random.Generator) -> None:
-    frames = ("hand", "ball")
-    made = task(ball.model, name, frames)
-    values = inputs_of(ball, made, rng, 5)
-    expected = eager.run(made, values)
-    got = getattr(ball, name)(*values[:3], dict(zip(frames, values[3:], strict=True)))
+    values = inputs_of(ball, task(ball.model, name), rng, 5)
+    wrenches = {frame: rng.normal(size=(5, 6)) for frame in ("hand", "ball")}
+    forces = ball._on_bodies(name, wrenches)
+    assert forces is not None
+    expected = eager.run(task(ball.model, name, "body"), (*values, forces.values))
+    got = getattr(ball, name)(*values, wrenches)
     for k in range(5):
         assert relative_error(got[k], expected[k]) < TOLERANCE
     assert relative_error(got[0], getattr(ball, name)(*(v[0] for v in values[:3]))) > 1e-3  # they do something

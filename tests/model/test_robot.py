@@ -403,7 +403,8 @@ def test_one_welded_link() -> None:
     assert robot.kinetic_energy(q, q) == robot.potential_energy(q) == 0.0
     assert robot.center_of_mass_jacobian(q).shape == (3, 0)
     assert robot.integrate(q, q).shape == robot.difference(q, q).shape == (0,)
-    assert robot.actuation.shape == (0, 0)
+    assert robot.actuation.shape == robot.actuation_matrix(q).shape == robot.linearize(q, q, q).A.shape == (0, 0)
+    assert robot.frame_poses(q).shape == (1, 4, 4)
     assert robot.position_limits.shape == (0, 2)
     assert robot.velocity_limits.shape == robot.effort_limits.shape == (0,)
     assert "single" in str(robot)

@@ -76,6 +76,29 @@ def test_inverse_dynamics_with_wrenches(pair: Peer) -> None:
         wrenches[str(link)] = w
         forces[frame.parentJoint] += frame.placement.act(pin.Force(w))
     same(robot.inverse_dynamics_derivatives(q, nu, dnu, wrenches), inverse(pair, q, nu, dnu, forces))
+    tau = pair.G.T @ pin.rnea(pair.model, pair.data, pair.q_pin(q), pair.G @ nu, pair.G @ dnu, forces)
+    assert relative_error(robot.inverse_dynamics(q, nu, dnu, wrenches), tau) < TOLERANCE
+
+
+@pytest.mark.parametrize("axes", ["mixed", "inertial"])
+def test_wrenches_in_axes_of_the_world(pair: Peer, axes: str) -> None:
+    """Pinocchio's poses turn them to the coordinates of joints."""
+    robot, rng = pair.robot, np.random.default_rng(4)
+    q, nu, dnu = state(pair)
+    forces = pin.StdVec_Force()
+    for _ in range(pair.model.njoints):
+        forces.append(pin.Force.Zero())
+    pin.framesForwardKinematics(pair.model, pair.data, pair.q_pin(q))
+    links = [str(x) for x in rng.choice(robot.link_names, size=min(3, len(robot.link_names)), replace=False)]
+    values = rng.normal(size=(len(links), 6))
+    for link, w in zip(links, values, strict=True):
+        number = pair.model.getFrameId(link, pin.FrameType.BODY)
+        pose = pair.data.oMf[number]
+        turned = pose.actInv(pin.Force(w)) if axes == "inertial" else pin.SE3(pose.rotation, np.zeros(3)).actInv(pin.Force(w))
+        frame = pair.model.frames[number]
+        forces[frame.parentJoint] += frame.placement.act(turned)
+    tau = pair.G.T @ pin.rnea(pair.model, pair.data, pair.q_pin(q), pair.G @ nu, pair.G @ dnu, forces)
+    assert relative_error(robot.inverse_dynamics(q, nu, dnu, fc.Wrenches(links, values, axes)), tau) < TOLERANCE
 
 
 def test_forward_dynamics(pair: Peer) -> None:

@@ -54,17 +54,17 @@ def cases(model: Model) -> Iterator[tuple[str, Options]]:
             kinds = REPRESENTATIONS if model.floating or "representation" in function.options else ("body",)
             choices = [c | {"representation": r} for c in choices for r in kinds if c.get("base") != "centroidal" or r == "mixed"]
         if function.wrenches:
-            choices.append(choices[0] | {"wrench_frames": (tip,)})
+            choices += [choices[0] | {"wrenches": axes} for axes in REPRESENTATIONS]
         for options in choices:
             yield name, options
 
 
 def label(name: str, options: Options) -> str:
     """How a case is called in the file; frames are always the last link, and need no name."""
-    words = {key: value for key, value in options.items() if key not in ("frame", "wrench_frames")}
+    words = {key: value for key, value in options.items() if key != "frame"}
     if "base" in words:
         words["base"] = _kind_of_base(words["base"])
-    text = ", ".join([*(f"{key}={value}" for key, value in words.items()), *(["wrench"] if "wrench_frames" in options else [])])
+    text = ", ".join(f"{key}={value}" for key, value in words.items())
     return f"{name}({text})" if text else name
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from fallingcat.algorithms.aba import accelerations, articulated_bodies, by_mass_matrix
 from fallingcat.algorithms.crba import mass_matrix_in
 from fallingcat.algorithms.dense import inverse_symmetric
+from fallingcat.algorithms.held_wrenches import HeldWrenches
 from fallingcat.algorithms.inverse_product import Columns, Factors, minus_inverse_times
 from fallingcat.algorithms.minverse import inverse_factor, inverse_mass_matrix_in
 from fallingcat.algorithms.posed import NO_FORCES, Posed, Vector, Wrenches, common, is_shallow
@@ -58,7 +59,10 @@ def derivatives_and_accelerations(
         Minv = inverse_mass_matrix_in(bodies, W)
         dnu = accelerations(bodies, nu, tau, f_ext)
     ID = derivatives_in(r, nu, dnu, f_ext)
-    FD_dq, FD_dnu = minus_inverse_times(model, Minv, factors, (ID.dq, ID.dnu), invariant_columns(r, nu))
+    known_dq, known_dnu = invariant_columns(r, nu)
+    if isinstance(f_ext, HeldWrenches):  # by the world: moving the whole robot changes more than the direction of gravity
+        known_dq = {}
+    FD_dq, FD_dnu = minus_inverse_times(model, Minv, factors, (ID.dq, ID.dnu), (known_dq, known_dnu))
     return ForwardDynamicsDerivatives(FD_dq, FD_dnu, Minv), dnu
 
 

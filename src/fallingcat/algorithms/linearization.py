@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fallingcat.algorithms.aba_derivatives import derivatives_and_accelerations
+from fallingcat.algorithms.actuation import Actuation, actuation_matrix
 from fallingcat.algorithms.configuration import bracket
 from fallingcat.algorithms.dense import Block, Matrix, Rows
 from fallingcat.algorithms.posed import NO_FORCES, Vector, Wrenches, joint_kinematics
@@ -31,12 +32,13 @@ class Linearization(NamedTuple):
     A: Block
     """(..., 2nv, 2nv)"""
     B: Block
-    """(..., 2nv, n): joint torques only."""
+    """(..., 2nv, m): of the joint torques, or of the inputs of `Robot.with_actuation`."""
 
 
 def linearize(
-    model: Model, q: Vector, nu_a: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES, velocity: str = "body"
-) -> Linearization:
+    model: Model, q: Vector, nu_a: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES, velocity: str = "body",
+    actuation: Actuation | None = None,
+) -> Linearization:  # fmt: skip
     """A and B with the base velocity of the state body-fixed, mixed, or inertial (0X_A v in the paper's letters).
 
     The state holds v_a, and v = X v_a is body-fixed (errata 0.2 for the inertial one). X does not commute with z_H:
@@ -50,10 +52,11 @@ def linearize(
     v = Motion.of(nu[:base] or [0.0] * 6, X_a.a)
     y = Motion.of(a[:base] or [0.0] * 6, X_a.a) + view.drift(v)
     turn, turn_y, drift_dv = (_with_joints(model, x, 0.0) for x in (view.turn(v), view.turn(y), view.drift_dv(v)))
-    D34 = Matrix(FD.dnu) + drift_dv
-    dq = Matrix(FD.dq) + D34 @ turn - turn_y
-    A = [[turn - Matrix(bracket(model, nu)), X], [X_inverse @ dq, X_inverse @ (D34 @ X)]]
-    B = X_inverse @ Matrix(FD.dtau)[:, base:]
+    D34 = Matrix(FD.dnu, model.nv) + drift_dv
+    dq = Matrix(FD.dq, model.nv) + D34 @ turn - turn_y
+    A = [[turn - Matrix(bracket(model, nu), model.nv), X], [X_inverse @ dq, X_inverse @ (D34 @ X)]]
+    Minv = Matrix(FD.dtau, model.nv)
+    B = X_inverse @ (Minv[:, base:] if actuation is None else Minv @ Matrix(actuation_matrix(model, q, actuation), actuation.m))
     return Linearization(Matrix.blocks(A).rows, Matrix.blocks([[0.0 * B], [B]]).rows)
 
 

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from fallingcat.algorithms.dense import mirrored, transpose
+from fallingcat.algorithms.held_wrenches import minus_torques_of_change
 from fallingcat.algorithms.joint_dynamics import add_armature, add_passive_derivatives
 from fallingcat.algorithms.moving_axes import axis_derivatives
 from fallingcat.algorithms.pair_table import PairTable, carried_dofs, carrying_dofs, has_many_pairs, own_blocks
@@ -92,9 +93,10 @@ def derivatives_in(r: Posed, nu: Vector, dnu: Vector, f_ext: Wrenches = NO_FORCE
         _fill([i] if listed else model.path(i), columns, Ic[i], Bc[i], Fc[i], dq, dv, M)
     if listed:
         of_axes = {i: forces(columns[i], Ic[i], Bc[i], Fc[i]) for i in columns}
-        return _as_tables(model, nu, columns, of_axes, dq, dv, M)
+        found = _as_tables(model, nu, columns, of_axes, dq, dv, M)
+        return found._replace(dq=minus_torques_of_change(found.dq, r, f_ext))
     return InverseDynamicsDerivatives(
-        model.gather_blocks(dq),
+        minus_torques_of_change(model.gather_blocks(dq), r, f_ext),
         add_passive_derivatives(model, model.gather_blocks(dv), nu),
         add_armature(model, model.gather_blocks(M)),
     )

@@ -2,7 +2,7 @@
 
 A state x = (q, nu) moves by x + w: q along its group with the first half of w, nu by adding the second half. Its rate is
 k(x) = (nu, FD(q, nu, tau)); torques and wrenches stay as they are during a step. Both methods below are written once and
-run with or without derivatives: z = (z_H, z_s, z_v, z_r) before the step and the joint torques u to z after it, by
+run with or without derivatives: z = (z_H, z_s, z_v, z_r) before the step and the inputs u to z after it, by
 
     d(x + w) = Ad(exp(-w)) dx + J_r(w) dw.
 """
@@ -23,9 +23,10 @@ from fallingcat.compile.matmul import matmul
 from fallingcat.control.expm import expm
 from fallingcat.errors import InputError, TraceError
 from fallingcat.functions import quaternions
-from fallingcat.robot_part import check_wrenches
+from fallingcat.robot_part import Wrenches
 from fallingcat.task import Input, Output, Task
 from fallingcat.trace.arrays import stand_in
+from fallingcat.wrenches import BodyWrenches
 
 if TYPE_CHECKING:
     from fallingcat.robot import Robot
@@ -43,12 +44,12 @@ class Step(NamedTuple):
 
 
 class Discretization(NamedTuple):
-    """z after a step = A z + B u, for perturbations z of the state and u of the joint torques."""
+    """z after a step = A z + B u, for perturbations z of the state and u of the inputs."""
 
     A: Array
     """(..., 2nv, 2nv)"""
     B: Array
-    """(..., 2nv, n): joint torques only."""
+    """(..., 2nv, m): of the joint torques, or of the inputs of `Robot.with_actuation`."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -57,24 +58,26 @@ class Discretization(NamedTuple):
 
 def step(
     robot: Robot, q: ArrayLike, nu: ArrayLike, tau: ArrayLike, dt: ArrayLike, method: str = "euler",
-    wrenches: Mapping[str, ArrayLike] | None = None, out: Any = None,
+    wrenches: Wrenches | None = None, out: Any = None,
 ) -> Step:  # fmt: skip
     """The state after the time dt under constant torques; see `Robot.step`."""
     scheme = _scheme(method, SCHEMES)
-    task, values = _task(robot, "step", (q, nu, tau), wrenches, Step)
-    results, motion = _prepared(robot, task, values, tuple(wrenches or ()), dt, out, derivatives=False)
+    forces = None if wrenches is None else robot._on_bodies("step", wrenches)
+    task, values, inputs = _task(robot, "step", (q, nu, tau), forces, Step)
+    results, motion = _prepared(robot, task, values, forces, inputs, dt, out, derivatives=False)
     last = scheme(motion, motion.start(), motion.dt)
     return Step(*_copied(results, (last.q, last.nu)))
 
 
 def discretize(
     robot: Robot, q: ArrayLike, nu: ArrayLike, tau: ArrayLike, dt: ArrayLike, method: str = "zoh",
-    wrenches: Mapping[str, ArrayLike] | None = None, out: Any = None,
+    wrenches: Wrenches | None = None, out: Any = None,
 ) -> Discretization:  # fmt: skip
     """The linear map of perturbations over the time dt; see `Robot.discretize`."""
     scheme = _scheme(method, {"zoh": None} | SCHEMES)
-    task, values = _task(robot, "discretize", (q, nu, tau), wrenches, Discretization)
-    results, motion = _prepared(robot, task, values, tuple(wrenches or ()), dt, out, derivatives=True)
+    forces = None if wrenches is None else robot._on_bodies("discretize", wrenches)
+    task, values, inputs = _task(robot, "discretize", (q, nu, tau), forces, Discretization)
+    results, motion = _prepared(robot, task, values, forces, inputs, dt, out, derivatives=True)
     if scheme is None:
         return Discretization(*_copied(results, _flow(robot, motion)))
     slope = scheme(motion, motion.start(), motion.dt).slope
@@ -93,7 +96,7 @@ def _flow(robot: Robot, motion: Motion) -> tuple[Array, Array]:
             "discretize with method='zoh' cannot be traced: how often the matrix exponential squares depends on its values; "
             "use method='euler' or 'rk4', or linearize"
         )
-    whole = np.zeros((*A.shape[:-2], m + robot.n, m + robot.n))
+    whole = np.zeros((*A.shape[:-2], m + robot.m, m + robot.m))
     whole[..., :m, :m], whole[..., :m, m:] = A, B
     E = expm(whole * motion.dt[..., None])
     return E[..., :m, :m], E[..., :m, m:]
@@ -101,7 +104,7 @@ def _flow(robot: Robot, motion: Motion) -> tuple[Array, Array]:
 
 def state_plus(robot: Robot, q: ArrayLike, nu: ArrayLike, z: ArrayLike, out: Any = None) -> Step:
     """The state moved by z; see `Robot.state_plus`."""
-    task, values = _task(robot, "state_plus", (q, nu, z), None, Step)
+    task, values, _ = _task(robot, "state_plus", (q, nu, z), None, Step)
     batch = robot._prepare(task, values)
     results = robot._results(task, batch.shape, out)
     q0, nu0, z0 = map(robot._numbers, batch.arrays)
@@ -111,7 +114,7 @@ def state_plus(robot: Robot, q: ArrayLike, nu: ArrayLike, z: ArrayLike, out: Any
 
 def state_minus(robot: Robot, q0: ArrayLike, nu0: ArrayLike, q1: ArrayLike, nu1: ArrayLike, out: Any = None) -> Array:
     """The z from one state to another; see `Robot.state_minus`."""
-    task, values = _task(robot, "state_minus", (q0, nu0, q1, nu1), None, None)
+    task, values, _ = _task(robot, "state_minus", (q0, nu0, q1, nu1), None, None)
     batch = robot._prepare(task, values)
     (z,) = robot._results(task, batch.shape, out)
     a, b, c, d = map(robot._numbers, batch.arrays)
@@ -125,7 +128,7 @@ def state_minus(robot: Robot, q0: ArrayLike, nu0: ArrayLike, q1: ArrayLike, nu1:
 
 @dataclass(frozen=True)
 class Tangent:
-    """A vector of 2nv entries, and its derivative by (z, u) at the start of the step, (..., 2nv, 2nv + n); empty if unwanted."""
+    """A vector of 2nv entries, and its derivative by (z, u) at the start of the step, (..., 2nv, 2nv + m); empty if unwanted."""
 
     value: Array
     slope: Array
@@ -157,25 +160,38 @@ class Motion:
     tau: Array
     forces: dict[str, Any]
     """The argument `wrenches`, if there is one: without it calls are faster."""
+    inputs: dict[str, str]
+    """Says that tau are inputs, if they are."""
     dt: Array
     """(..., 1)"""
     derivatives: bool
 
     def start(self) -> State:
-        nv, n = self.robot.nv, self.robot.n
-        return State(self.q, self.nu, np.eye(2 * nv, 2 * nv + n) if self.derivatives else np.zeros((0, 0)))
+        nv, m = self.robot.nv, self.robot.m
+        return State(self.q, self.nu, np.eye(2 * nv, 2 * nv + m) if self.derivatives else np.zeros((0, 0)))
 
     def rate(self, x: State) -> Tangent:
         """k = (nu, FD) at a state."""
-        robot, nv, n = self.robot, self.robot.nv, self.robot.n
-        a = robot.forward_dynamics(x.q, x.nu, self.tau, **self.forces)
+        nv = self.robot.nv
+        a = self._dynamics("forward_dynamics", x)
         value = np.concatenate([x.nu, a], axis=-1)
         if not self.derivatives:
             return Tangent(value, x.slope)
-        FD = robot.forward_dynamics_derivatives(x.q, x.nu, self.tau, **self.forces)
+        FD = self._dynamics("forward_dynamics_derivatives", x)
         rows = _product(FD.dq, x.slope[..., :nv, :]) + _product(FD.dnu, x.slope[..., nv:, :])
-        rows[..., 2 * nv :] += np.asarray(FD.dtau)[..., nv - n :]
+        rows[..., 2 * nv :] += self._by_inputs(x, np.asarray(FD.dtau))
         return Tangent(value, np.concatenate([np.broadcast_to(x.slope[..., nv:, :], rows.shape), rows], axis=-2))
+
+    def _dynamics(self, name: str, x: State) -> Any:
+        if self.inputs.get("inputs") == "u":
+            return self.robot._run(name, (x.q, x.nu, self.tau), None, self.forces.get("wrenches"), **self.inputs)
+        return getattr(self.robot, name)(x.q, x.nu, self.tau, **self.forces)
+
+    def _by_inputs(self, x: State, Minv: Array) -> Any:
+        """M^-1 S."""
+        if not self.inputs:
+            return Minv[..., self.robot.nv - self.robot.n :]
+        return _product(Minv, np.asarray(self.robot.actuation_matrix(x.q)))
 
     def plus(self, x: State, w: Tangent) -> State:
         """The state moved along w."""
@@ -245,46 +261,52 @@ def _scheme(method: str, known: Mapping[str, Any]) -> Any:
     return known[method]
 
 
-def generalized(robot: Robot, tau: Any) -> Any:
-    """Joint torques (..., n) with a base wrench of zero put before them; anything else as it is."""
-    n, extra = robot.n, robot.nv - robot.n
-    if extra == 0:
-        return tau
+def generalized(robot: Robot, name: str, tau: Any) -> tuple[Any, dict[str, str]]:
+    """Generalized forces, or the inputs of a robot that has its own, and the option that says which they are.
+
+    Joint torques (..., n) get a base wrench of zero before them; what fits nowhere stays as it is, to be refused.
+    """
     try:
         a = np.asarray(tau)
     except (ValueError, TypeError):
-        return tau
-    if a.dtype.kind not in "fiubO" or a.ndim == 0 or a.shape[-1] != n:
-        return tau
-    return np.concatenate([np.zeros((*a.shape[:-1], extra)), a], axis=-1)
+        a = np.array(None)
+    size = a.shape[-1] if a.ndim and a.dtype.kind in "fiubO" else -1
+    if robot._actuation is not None:
+        if size not in (robot.m, robot.nv, -1):
+            expected = f"(..., {robot.m}), the inputs of this robot, or (..., {robot.nv}), generalized forces"
+            raise InputError(f"{name}: tau has the wrong shape", expected=expected, got=str(a.shape))
+        return tau, {"inputs": "tau" if size == robot.nv != robot.m else "u"}
+    if size != robot.n or robot.n == robot.nv:
+        return tau, {}
+    return np.concatenate([np.zeros((*a.shape[:-1], robot.nv - robot.n)), a], axis=-1), {}
 
 
 def _task(
-    robot: Robot, name: str, values: tuple[Any, ...], wrenches: Mapping[str, ArrayLike] | None, results: type | None
-) -> tuple[Task, tuple[Any, ...]]:
-    """A task for the checks of arguments and outputs, and the arguments themselves."""
-    if wrenches is not None:
-        check_wrenches(name, wrenches)
-    nq, nv, n = robot.nq, robot.nv, robot.n
+    robot: Robot, name: str, values: tuple[Any, ...], forces: BodyWrenches | None, results: type | None
+) -> tuple[Task, tuple[Any, ...], dict[str, str]]:
+    """A task for the checks of arguments and outputs, the arguments themselves, and whether tau are inputs."""
+    nq, nv, drive = robot.nq, robot.nv, dict[str, str]()
     names = {"state_plus": ("q", "nu", "z"), "state_minus": ("q0", "nu0", "q1", "nu1")}.get(name, ("q", "nu", "tau"))
-    sizes = {"q": nq, "n": nv, "t": nv, "z": 2 * nv}
+    if "tau" in names:
+        given, drive = generalized(robot, name, values[2])
+        values = (*values[:2], given)
+    sizes = {"q": nq, "n": nv, "t": robot.m if drive.get("inputs") == "u" else nv, "z": 2 * nv}
     places = quaternions(robot.model)
     inputs = [Input(x, sizes[x[0]], places if x[0] == "q" else ()) for x in names]
     outputs: tuple[Output, ...] = (Output("z", (2 * nv,)),)
     if results is Step:
         outputs = (Output("q", (nq,)), Output("nu", (nv,)))
     elif results is Discretization:
-        outputs = (Output("A", (2 * nv, 2 * nv)), Output("B", (2 * nv, n)))
-    if "tau" in names:
-        values = (*values[:2], generalized(robot, values[2]))
-    for frame in wrenches or ():
-        robot.model.frame(frame)
-        inputs.append(Input(f"wrenches[{frame!r}]", 6))
-    return Task(name, tuple(inputs), outputs, len, results=results), (*values, *(wrenches or {}).values())
+        outputs = (Output("A", (2 * nv, 2 * nv)), Output("B", (2 * nv, robot.m)))
+    if forces is not None:
+        inputs.append(Input("wrenches", forces.values.shape[-1]))
+        values = (*values, forces.values)
+    return Task(name, tuple(inputs), outputs, len, results=results), values, drive
 
 
 def _prepared(
-    robot: Robot, task: Task, values: tuple[Any, ...], frames: tuple[str, ...], dt: ArrayLike, out: Any, derivatives: bool
+    robot: Robot, task: Task, values: tuple[Any, ...], forces: BodyWrenches | None, inputs: dict[str, str], dt: ArrayLike,
+    out: Any, derivatives: bool,
 ) -> tuple[tuple[Array, ...], Motion]:
     """Checked outputs, and the motion with all its arguments broadcast."""
     batch = robot._prepare(task, values, check=False)  # the robot's functions look at quaternions
@@ -300,8 +322,8 @@ def _prepared(
         np.ascontiguousarray(robot._numbers(a if a.shape[:-1] == shape else np.broadcast_to(a, (*shape, a.shape[-1]))))
         for a in batch.arrays
     )
-    forces = {"wrenches": dict(zip(frames, wrenches, strict=True))} if frames else {}
-    return results, Motion(robot, q, nu, tau, forces, h[..., None], derivatives)
+    given = {} if forces is None else {"wrenches": BodyWrenches(wrenches[0], forces.axes)}
+    return results, Motion(robot, q, nu, tau, given, inputs, h[..., None], derivatives)
 
 
 def _copied(results: tuple[Array, ...], values: tuple[Array, ...]) -> tuple[Array, ...]:

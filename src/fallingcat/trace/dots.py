@@ -51,7 +51,7 @@ class DotTable:
     def fits(self, left: int, right: int) -> bool:
         """Can every job read what it says of blocks of these sizes, and write within the result?"""
         return self.inner * self.right_width == right and all(
-            0 <= job.left <= left - self.inner
+            0 <= job.left <= left - self.terms(job)
             and 0 <= job.right <= self.right_width - job.columns
             and job.place + min(0, (job.columns - 1) * job.step) >= 0
             and job.place + max(0, (job.columns - 1) * job.step) < self.size
