@@ -56,7 +56,7 @@ def derivatives_and_accelerations(
         W = inverse_factor(bodies) if is_shallow(model) else {}
         factors = Factors(W, bodies.Dinv) if W else None
         Minv = inverse_mass_matrix_in(bodies, W)
-        dnu = accelerations(bodies, nu, tau, f_ext)
+        dnu = accelerations(bodies, reversed(bodies.robot.S), nu, tau, f_ext)
     ID = derivatives_in(r, nu, dnu, f_ext)
     FD_dq, FD_dnu = minus_inverse_times(model, Minv, factors, (ID.dq, ID.dnu), invariant_columns(r, nu))
     return ForwardDynamicsDerivatives(FD_dq, FD_dnu, Minv), dnu
