@@ -6,13 +6,14 @@ equations of motion are solved with the mass matrix.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fallingcat import scalar
 from fallingcat.algorithms.crba import mass_matrix_in
 from fallingcat.algorithms.dense import inverse_symmetric, solve_symmetric
 from fallingcat.algorithms.joint_dynamics import passive_torques
-from fallingcat.algorithms.posed import NO_FORCES, PerBody, Posed, Vector, Wrenches, body, velocities, velocity_products
+from fallingcat.algorithms.posed import NO_FORCES, PerBody, Posed, Vector, Wrenches, body, inwards, velocities, velocity_products
 from fallingcat.algorithms.rnea import bias
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
@@ -33,8 +34,9 @@ def by_mass_matrix(r: Posed, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCE
 
 
 def by_articulated_bodies(r: Posed, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
-    """The same through articulated bodies."""
-    return accelerations(articulated_bodies(r), nu, tau, f_ext)
+    """The same through articulated bodies, which are made on the way."""
+    b = Articulated.of(r)
+    return accelerations(b, articulate(b), nu, tau, f_ext)
 
 
 @dataclass(frozen=True)
@@ -51,36 +53,48 @@ class Articulated:
     UDinv: PerBody[list[Force]]
     """U D^-1."""
     Ia: PerBody[ArticulatedInertia]
-    """IA - U D^-1 U^T: what the body's joint lets through."""
+    """IA, the inertia of a body that carries articulated ones; then IA - U D^-1 U^T, what its joint lets through."""
+
+    @staticmethod
+    def of(r: Posed) -> Articulated:
+        """Before any joint is taken into account."""
+        rigid = {i: I.articulated() for i, I in r.I.items()}
+        return Articulated(r, {}, {}, {}, {}, rigid | {WORLD: ArticulatedInertia.zero(r.root)})
 
 
-def articulated_bodies(r: Posed) -> Articulated:
-    """Articulated inertias, from the tips inwards."""
-    b = Articulated(r, {}, {}, {}, {}, {})
-    IA = {i: I.articulated() for i, I in r.I.items()} | {WORLD: ArticulatedInertia.zero(r.root)}
-    for i, p in r.model.tip_to_base():
+def articulate(b: Articulated) -> Iterator[int]:
+    """The bodies from the tips inwards, each once its articulated inertia is known."""
+    r, IA = b.robot, b.Ia
+    for i in inwards(r, IA):
         b.U[i] = [IA[i] @ s for s in r.S[i].columns]
         b.D[i] = [[s @ column for column in b.U[i]] for s in r.S[i].columns]
         for k, row in enumerate(b.D[i]):
             row[k] = row[k] + r.model.bodies[i].armature
         b.Dinv[i] = inverse_symmetric(b.D[i])
         b.UDinv[i] = [combination(b.U[i], column) for column in b.Dinv[i]]
-        b.Ia[i] = IA[i].minus_product(b.U[i], b.UDinv[i])
-        IA[p] = IA[p] + r.X[i].T @ b.Ia[i]
+        IA[i] = IA[i].minus_product(b.U[i], b.UDinv[i])
+        yield i
+
+
+def articulated_bodies(r: Posed) -> Articulated:
+    """All of them."""
+    b = Articulated.of(r)
+    for _ in articulate(b):
+        pass
     return b
 
 
-def accelerations(b: Articulated, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
-    """dnu, with the articulated bodies known."""
+def accelerations(b: Articulated, bodies: Iterable[int], nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
+    """dnu; the articulated bodies are known when `bodies`, from the tips inwards, come to them."""
     r = b.robot
     v = velocities(r, nu)
     c = velocity_products(r, nu, v)
     tau = [t - passive for t, passive in zip(tau, passive_torques(r.model, nu), strict=True)]
     pA = {i: v[i].cross(I @ v[i]) - r.wrench(i, f_ext[i]) for i, I in r.I.items()} | {WORLD: Force.zero(r.root)}
     u: PerBody[list[Scalar]] = {}
-    for i, p in r.model.tip_to_base():
+    for i in inwards(r, pA, bodies=bodies):
         u[i] = [t - x for t, x in zip(r.speeds(i, tau), r.S[i].power(pA[i]), strict=True)]
-        pA[p] = pA[p] + r.X[i].T @ (pA[i] + b.Ia[i] @ c[i] + combination(b.UDinv[i], u[i]))
+        pA[i] = pA[i] + b.Ia[i] @ c[i] + combination(b.UDinv[i], u[i])
     a: PerBody[Motion] = {WORLD: r.gravity}
     dnu: PerBody[list[Scalar]] = {}
     for i, p in r.model.base_to_tip():

@@ -57,7 +57,7 @@ def derivatives_and_accelerations(
         W = inverse_factor(bodies) if is_shallow(model) else {}
         factors = Factors(W, bodies.Dinv) if W else None
         Minv = inverse_mass_matrix_in(bodies, W)
-        dnu = accelerations(bodies, nu, tau, f_ext)
+        dnu = accelerations(bodies, reversed(bodies.robot.S), nu, tau, f_ext)
     ID = derivatives_in(r, nu, dnu, f_ext)
     known_dq, known_dnu = invariant_columns(r, nu)
     if isinstance(f_ext, HeldWrenches):  # by the world: moving the whole robot changes more than the direction of gravity

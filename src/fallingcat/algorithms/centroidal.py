@@ -25,7 +25,7 @@ from fallingcat.algorithms.posed import (
     velocities,
     velocity_products,
 )
-from fallingcat.algorithms.rnea import subtree_forces
+from fallingcat.algorithms.rnea import forces
 from fallingcat.errors import InputError
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
@@ -134,7 +134,7 @@ def centroidal_momentum_rate(model: Model, q: Vector, nu: Vector, dnu: Vector) -
     r = body(model, q)
     v = velocities(r, nu)
     a = accelerations(r, velocity_products(r, nu, v), dnu, Motion.zero(WORLD))
-    return _about_com(r, subtree_forces(r, v, a)[WORLD])
+    return _about_com(r, subtree_sums(r, forces(r, v, a), Force.zero(WORLD))[WORLD])
 
 
 def _about_com(r: Posed, f: Force) -> list[Scalar]:

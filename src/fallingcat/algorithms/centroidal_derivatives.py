@@ -24,11 +24,12 @@ from fallingcat.algorithms.posed import (
     velocities,
     velocity_products,
 )
-from fallingcat.algorithms.rnea import subtree_forces
-from fallingcat.algorithms.rnea_derivatives import axis_columns, composite_factors
+from fallingcat.algorithms.rnea import forces
+from fallingcat.algorithms.rnea_derivatives import axis_columns, factors
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, Motion
+from fallingcat.spatial.coriolis import CoriolisFactor
 from fallingcat.spatial.vec3 import ZERO, Vec, cross, scale, sub
 
 Block = list[list[Scalar]]
@@ -113,7 +114,7 @@ def centroidal_momentum_rate_derivatives(model: Model, q: Vector, nu: Vector, dn
     g = centroid(model, q)
     r, v = g.robot, velocities(g.robot, nu)
     a = accelerations(r, velocity_products(r, nu, v), dnu, Motion.zero(COMMON))
-    F, Bc = subtree_forces(r, v, a), composite_factors(r, v)
+    F, Bc = subtree_sums(r, forces(r, v, a), Force.zero(COMMON)), subtree_sums(r, factors(r, v), CoriolisFactor.zero(COMMON))
     axes = {i: axis_columns(r, i, v, a, nu, dnu) for i in r.S}
 
     def dq(i: int, k: int) -> Force:

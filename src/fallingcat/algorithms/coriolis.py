@@ -11,7 +11,7 @@ quasi-velocities, C still satisfies C nu = h - g and M_rate = C + C^T (paper 001
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from fallingcat.algorithms.dense import mirrored, transpose
 from fallingcat.algorithms.joint_dynamics import add_armature
@@ -23,13 +23,12 @@ from fallingcat.algorithms.posed import (
     axis_rates,
     body,
     common,
-    composite_inertias,
-    subtree_sums,
+    inwards,
     velocities,
 )
-from fallingcat.model.model import Model
+from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
-from fallingcat.spatial import Force, Motion, Subspace
+from fallingcat.spatial import Force, Inertia, Motion, Subspace
 from fallingcat.spatial.coriolis import CoriolisFactor, NewtonFactor
 
 Block = list[list[Scalar]]
@@ -70,15 +69,15 @@ def axis_forces(r: Posed, nu: Vector, factorization: Factorization = "christoffe
     """Outwards for the rates of the axes, inwards for the composites."""
     v, B = velocities(r, nu), FACTORS[factorization]
     Sd = {i: axis_rates(r, i, nu, v) for i in r.S}  # lines 2-7
-    Ic = composite_inertias(r)
-    Bc = subtree_sums(r, {i: B.of(v[i], I) for i, I in r.I.items()}, B.zero(r.root))  # lines 22-23
-    return AxisForces(
-        Sd,
-        {j: [Ic[j] @ sd + Bc[j] @ s for s, sd in zip(r.S[j].columns, Sd[j], strict=True)] for j in r.S},  # (25)
-        {j: [Ic[j] @ s for s in r.S[j].columns] for j in r.S},  # (26)
-        {j: [Bc[j].transposed(s) for s in r.S[j].columns] for j in r.S},  # (27)
-        Bc,
-    )
+    Ic = r.I | {WORLD: Inertia.zero(r.root)}
+    Bc: PerBody[Any] = {i: B.of(v[i], I) for i, I in r.I.items()} | {WORLD: B.zero(r.root)}
+    found = AxisForces(Sd, {}, {}, {}, Bc)
+    for j in inwards(r, Ic, Bc):  # lines 8-12, 22-23
+        axes = list(zip(r.S[j].columns, Sd[j], strict=True))
+        found.F1[j] = [Ic[j] @ sd + Bc[j] @ s for s, sd in axes]  # (25)
+        found.F2[j] = [Ic[j] @ s for s, _ in axes]  # (26)
+        found.F3[j] = [Bc[j].transposed(s) for s, _ in axes]  # (27)
+    return found
 
 
 def coriolis_terms_in(r: Posed, nu: Vector, factorization: Factorization = "christoffel") -> CoriolisTerms:
@@ -123,9 +122,8 @@ def coriolis_product(model: Model, q: Vector, nu: Vector, w: Vector) -> list[Sca
     v, v_w = velocities(r, nu), velocities(r, w)
     Sd = {i: Subspace(tuple(axis_rates(r, i, nu, v)), i) @ r.speeds(i, w) for i in r.S}
     a_w = accelerations(r, Sd, [0.0] * model.nv, Motion.zero(r.root))
-    f = {i: I @ a_w[i] + CoriolisFactor.of(v[i], I) @ v_w[i] for i, I in r.I.items()}
-    total = subtree_sums(r, f, Force.zero(r.root))
-    return model.gather({i: r.S[i].power(total[i]) for i in r.S})
+    f = {i: I @ a_w[i] + CoriolisFactor.of(v[i], I) @ v_w[i] for i, I in r.I.items()} | {WORLD: Force.zero(r.root)}
+    return model.gather({i: r.S[i].power(f[i]) for i in inwards(r, f)})
 
 
 def coriolis_transpose_product(model: Model, q: Vector, nu: Vector, w: Vector) -> list[Scalar]:
@@ -135,7 +133,10 @@ def coriolis_transpose_product(model: Model, q: Vector, nu: Vector, w: Vector) -
     """
     r = body(model, q)
     v, v_w = velocities(r, nu), velocities(r, w)
-    h = subtree_sums(r, {i: I @ v_w[i] for i, I in r.I.items()}, Force.zero(r.root))
-    f = subtree_sums(r, {i: CoriolisFactor.of(v[i], I).transposed(v_w[i]) for i, I in r.I.items()}, Force.zero(r.root))
-    pairs = {i: zip(r.S[i].columns, axis_rates(r, i, nu, v), strict=True) for i in r.S}
-    return model.gather({i: [s @ f[i] + sd @ h[i] for s, sd in pairs[i]] for i in r.S})
+    h = {i: I @ v_w[i] for i, I in r.I.items()} | {WORLD: Force.zero(r.root)}
+    f = {i: CoriolisFactor.of(v[i], I).transposed(v_w[i]) for i, I in r.I.items()} | {WORLD: Force.zero(r.root)}
+    tau: PerBody[list[Scalar]] = {}
+    for i in inwards(r, f, h):
+        pairs = zip(r.S[i].columns, axis_rates(r, i, nu, v), strict=True)
+        tau[i] = [s @ f[i] + sd @ h[i] for s, sd in pairs]
+    return model.gather(tau)

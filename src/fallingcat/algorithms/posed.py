@@ -9,7 +9,7 @@ Featherstone, Rigid Body Dynamics Algorithms (2008), Sec. 4.4, 5.3 and 6.2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -180,11 +180,20 @@ def accelerations(r: Posed, c: PerBody[Motion], dnu: Vector, a_world: Motion) ->
     return a
 
 
-def subtree_sums(r: Posed, parts: Mapping[int, Any], world: Any) -> PerBody[Any]:
+def inwards(r: Posed, *totals: PerBody[Any], bodies: Iterable[int] | None = None) -> Iterator[int]:
+    """Every body from the tips to the base; after each, what the totals hold of it is added to that of its parent."""
+    for i in bodies if bodies is not None else reversed(range(len(r.model.bodies))):
+        yield i
+        p = r.model.bodies[i].parent
+        for total in totals:
+            total[p] = total[p] + r.X[i].T @ total[i]
+
+
+def subtree_sums(r: Posed, parts: Mapping[int, T], world: T) -> PerBody[T]:
     """Inertias, wrenches, ... of every body and all that it carries; under WORLD of the whole robot."""
     total = {WORLD: world, **parts}
-    for i, p in r.model.tip_to_base():
-        total[p] = total[p] + r.X[i].T @ total[i]
+    for _ in inwards(r, total):
+        pass
     return total
 
 

@@ -21,8 +21,8 @@ from fallingcat.algorithms.aba import forward_dynamics
 from fallingcat.algorithms.coriolis import AxisForces, axis_forces, coriolis_terms_in
 from fallingcat.algorithms.dense import Block, Matrix
 from fallingcat.algorithms.kinematics import frame_jacobian, joint_kinematics
-from fallingcat.algorithms.posed import COMMON, PerBody, Posed, Vector, common, composite_inertias, velocities
-from fallingcat.algorithms.rnea_derivatives import composite_factors
+from fallingcat.algorithms.posed import COMMON, PerBody, Posed, Vector, common, composite_inertias, subtree_sums, velocities
+from fallingcat.algorithms.rnea_derivatives import factors
 from fallingcat.errors import InputError
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
@@ -206,7 +206,8 @@ def reduced_dynamics(model: Model, q: Vector, nu: Vector) -> ReducedDynamics:
 
 def _inertia_rate(g: Shape, r: Vector) -> Inertia:
     """P(r): the rate of the locked inertia while the base stands still (18a, 22)."""
-    return composite_factors(g.frame, velocities(g.frame, [0.0] * 6 + list(r)))[WORLD].inertia_rate()
+    B = factors(g.frame, velocities(g.frame, [0.0] * 6 + list(r)))
+    return subtree_sums(g.frame, B, CoriolisFactor.zero(COMMON))[WORLD].inertia_rate()
 
 
 def _shape_coriolis(g: Shape, C: Block, forces: AxisForces) -> Matrix:

@@ -17,12 +17,12 @@ from fallingcat.algorithms.posed import (
     accelerations,
     body,
     composite_inertias,
-    subtree_sums,
+    inwards,
     velocities,
     velocity_products,
 )
 from fallingcat.errors import InputError
-from fallingcat.model.model import Model
+from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Motion
 
@@ -32,15 +32,19 @@ def inverse_dynamics(model: Model, q: Vector, nu: Vector, dnu: Vector, f_ext: Wr
     r = body(model, q)
     v = velocities(r, nu)
     a = accelerations(r, velocity_products(r, nu, v), dnu, r.gravity)
-    f = subtree_forces(r, v, a, f_ext)
-    tau = {i: r.S[i].power(f[i]) for i, _ in model.base_to_tip()}
+    f = forces(r, v, a, f_ext)
+    tau = {i: r.S[i].power(f[i]) for i in inwards(r, f)}
     return joint_torques(model, model.gather(tau), nu, dnu)
 
 
-def subtree_forces(r: Posed, v: PerBody[Motion], a: PerBody[Motion], f_ext: Wrenches = NO_FORCES) -> PerBody[Force]:
-    """f[i]: what the joint of body i must transmit, so that the body and all that it carries move with v and a."""
-    f = {i: I @ a[i] + v[i].cross(I @ v[i]) - r.wrench(i, f_ext[i]) for i, I in r.I.items()}
-    return subtree_sums(r, f, Force.zero(r.root))
+def forces(r: Posed, v: PerBody[Motion], a: PerBody[Motion], f_ext: Wrenches = NO_FORCES) -> PerBody[Force]:
+    """f[i]: what makes body i alone move with v and a; summed up inwards, what its joint must transmit."""
+    return {i: force(r, i, v, a, f_ext) for i in r.I} | {WORLD: Force.zero(r.root)}
+
+
+def force(r: Posed, i: int, v: PerBody[Motion], a: PerBody[Motion], f_ext: Wrenches = NO_FORCES) -> Force:
+    """Newton and Euler for one body: I a + v x* I v, without what acts on it from outside."""
+    return r.I[i] @ a[i] + v[i].cross(r.I[i] @ v[i]) - r.wrench(i, f_ext[i])
 
 
 def bias(model: Model, q: Vector, nu: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:

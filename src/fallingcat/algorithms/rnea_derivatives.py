@@ -30,13 +30,12 @@ from fallingcat.algorithms.posed import (
     Wrenches,
     accelerations,
     common,
-    composite_inertias,
-    subtree_sums,
+    inwards,
     velocities,
     velocity_products,
 )
-from fallingcat.algorithms.rnea import subtree_forces
-from fallingcat.model.model import Model
+from fallingcat.algorithms.rnea import force
+from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, Motion
 from fallingcat.spatial.coriolis import CoriolisFactor
@@ -81,15 +80,17 @@ def derivatives_in(r: Posed, nu: Vector, dnu: Vector, f_ext: Wrenches = NO_FORCE
     model = r.model
     v = velocities(r, nu)
     a = accelerations(r, velocity_products(r, nu, v), dnu, r.gravity)
-    columns = {i: axis_columns(r, i, v, a, nu, dnu) for i, _ in model.base_to_tip()}
-    Ic = composite_inertias(r)
-    Bc = composite_factors(r, v)
-    Fc = subtree_forces(r, v, a, f_ext)
+    columns: PerBody[list[AxisColumns]] = {}
+    Ic, Bc, Fc = r.I | {WORLD: Inertia.zero(r.root)}, {WORLD: CoriolisFactor.zero(r.root)}, {WORLD: Force.zero(r.root)}
+    for i, I in r.I.items():
+        columns[i] = axis_columns(r, i, v, a, nu, dnu)
+        Bc[i] = CoriolisFactor.of(v[i], I)
+        Fc[i] = force(r, i, v, a, f_ext)
     dq: Blocks = {}
     dv: Blocks = {}
     M: Blocks = {}
     listed = has_many_pairs(model, MANY)
-    for i, _ in model.tip_to_base():
+    for i in inwards(r, Ic, Bc, Fc):
         _fill([i] if listed else model.path(i), columns, Ic[i], Bc[i], Fc[i], dq, dv, M)
     if listed:
         of_axes = {i: forces(columns[i], Ic[i], Bc[i], Fc[i]) for i in columns}
@@ -102,9 +103,9 @@ def derivatives_in(r: Posed, nu: Vector, dnu: Vector, f_ext: Wrenches = NO_FORCE
     )
 
 
-def composite_factors(r: Posed, v: PerBody[Motion]) -> PerBody[CoriolisFactor]:
-    """Bc[i]: the Coriolis factor of body i and all that it carries, in common coordinates."""
-    return subtree_sums(r, {i: CoriolisFactor.of(v[i], I) for i, I in r.I.items()}, CoriolisFactor.zero(r.root))
+def factors(r: Posed, v: PerBody[Motion]) -> PerBody[CoriolisFactor]:
+    """The Coriolis factor of every body, and none of the world."""
+    return {i: CoriolisFactor.of(v[i], I) for i, I in r.I.items()} | {WORLD: CoriolisFactor.zero(r.root)}
 
 
 def axis_columns(r: Posed, i: int, v: PerBody[Motion], a: PerBody[Motion], nu: Vector, dnu: Vector) -> list[AxisColumns]:

@@ -119,6 +119,8 @@ MIN_ENTRIES = 32
 """Products smaller than this are written out: a loop would cost more than it saves."""
 
 
+WASTE = 1.25
+"""How much more a loop over zeros may multiply than what is needed."""
 PLAIN = (0.0, 1.0, -1.0)
 """Factors that cost no multiplication."""
 BAND = 8
@@ -163,7 +165,7 @@ def _alike(graph: Any, vectors: Ids) -> dict[tuple[int, ...], list[int]]:
 def _row_groups(graph: Any, A: Ids, live: tuple[int, ...], columns: int) -> dict[tuple[int, ...], list[int]]:
     """Which rows of A are multiplied together, over which inner indices; none where nothing is worth a loop.
 
-    Groups that are too small for a loop of their own join one that takes all their zeros along.
+    Groups that are too small for a loop of their own join one that takes all their zeros along, if these are few.
     """
     small: list[tuple[tuple[int, ...], list[int]]] = []
     groups: dict[tuple[int, ...], list[int]] = {}
@@ -177,7 +179,9 @@ def _row_groups(graph: Any, A: Ids, live: tuple[int, ...], columns: int) -> dict
     joined = sorted(i for _, rows in small for i in rows)
     union = tuple(sorted({k for inner, _ in small for k in inner}))
     if joined:
-        key = union if len(joined) * columns >= MIN_ENTRIES else ()
+        needed = sum(len(inner) * len(rows) for inner, rows in small)
+        few_zeros = len(union) * len(joined) <= WASTE * needed
+        key = union if few_zeros and len(joined) * columns >= MIN_ENTRIES else ()
         groups[key] = sorted([*groups.get(key, []), *joined])
     return groups
 
