@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from bench.robots import ROBOTS, robot_file
-from fallingcat import benchmark
+from fallingcat.apps import bench as benchmark
 from fallingcat.cli.bench import collect, start_table, table
 
 

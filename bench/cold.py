@@ -13,11 +13,11 @@ from time import process_time
 
 import fallingcat as fc
 from bench.robots import ROBOTS, robot_file
-from fallingcat.arguments import QUATERNION_TOLERANCE
-from fallingcat.compile import native
-from fallingcat.compile.call import call_text
-from fallingcat.compile.schedule import schedule
-from fallingcat.compile.single import single_text
+from fallingcat.arrays.arguments import QUATERNION_TOLERANCE
+from fallingcat.codegen import native
+from fallingcat.codegen.call import call_text
+from fallingcat.codegen.schedule import schedule
+from fallingcat.codegen.single import single_text
 from fallingcat.functions import task
 from fallingcat.trace.program import trace
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.papers import figures
+from fallingcat.apps import figures
 
 OUT = Path("out")
 CROUCH = {"hip_pitch": -0.5, "knee": 1.0, "ankle_pitch": -0.5, "shoulder_pitch": -0.3, "elbow": -0.9}

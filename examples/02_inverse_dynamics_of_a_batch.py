@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.papers import figures
+from fallingcat.apps import figures
 
 OUT = Path("out")
 SQUAT = {"hip_pitch": -1.1, "knee": 1.9, "ankle_pitch": -0.8, "waist_pitch": 0.2}  # both legs, the right one in the air

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.papers import figures
+from fallingcat.apps import figures
 
 OUT = Path("out")
 DT, SECONDS, GAIN, NOISE, THRESHOLD = 0.001, 1.0, 200.0, 5e-5, 6.0

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.papers import figures
+from fallingcat.apps import figures
 
 OUT, DT = Path("out"), 0.005
 BASES = {"pelvis": "pelvis", "left sole": "left_sole", "centroid": "centroidal"}

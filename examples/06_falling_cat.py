@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 import fallingcat as fc
-from fallingcat import cat, view
-from fallingcat.cat.holonomy import area_integral, holonomy, log
+from fallingcat.apps import cat, view
+from fallingcat.apps.cat.holonomy import area_integral, holonomy, log
 
 OUT = Path("out")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.papers import figures
+from fallingcat.apps import figures
 
 OUT = Path("out")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.papers import figures
+from fallingcat.apps import figures
 
 OUT = Path("out")
 NOISE = 0.3  # newton metres, on every joint

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.papers import figures
+from fallingcat.apps import figures
 from fallingcat.spatial import se3
 
 OUT, DT, SECONDS, RATES = Path("out"), 0.002, 6.0, (3.0, 6.0, 12.0)

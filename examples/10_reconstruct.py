@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.papers import figures
+from fallingcat.apps import figures
 
 OUT = Path("out")
 SIZES = (0.025, 0.05, 0.1, 0.2, 0.4)

@@ -1,4 +1,4 @@
-"""The direction of imports: what flows from model file to machine code never flows back."""
+"""The direction of imports: a list of all doors between the rooms of the house, imports for types alone included."""
 
 from __future__ import annotations
 
@@ -12,56 +12,122 @@ import fallingcat
 SOURCE = Path(fallingcat.__file__).parent
 MODULES = {str(path.relative_to(SOURCE)): path for path in sorted(SOURCE.rglob("*.py"))}
 
-ONLY = {"spatial": {"scalar", "errors", "spatial"}}
-"""Rooms that may import nothing of the package but these."""
-EDGES = ("cli", "view", "report", "papers", "cat", "converters")
-"""What only a user imports."""
-NEVER = {
-    "model": {"algorithms", "trace", "compile", "robot", *EDGES},
-    "algorithms": {"trace", "compile", "robot", *EDGES},
-    "trace": {"model", "algorithms", "robot", "functions", *EDGES},
-    "compile": {"model", "algorithms", "robot", "functions", *EDGES},
-}
+DOORS = {
+    # the ground
+    "errors": "",
+    "elementary": "",
+    "text": "",
+    "suggest": "text",
+    "choices": "errors text",
+    "announce": "",
+    "files": "errors",
+    "scalar": "elementary",
+    "tensors": "scalar",
+    "task": "errors scalar",
+    "interrupts": "",
+    # from a file to a program
+    "spatial": "errors scalar",
+    "model": "errors elementary text suggest choices scalar spatial",
+    "algorithms": "errors text choices scalar tensors spatial model",
+    "trace": "errors elementary announce scalar task",
+    # from a program to arrays
+    "arrays": "errors suggest task",
+    "codegen": "errors elementary announce scalar task trace arrays",
+    "origin": "model codegen",
+    "functions": "errors choices task model algorithms origin",
+    # what a user holds
+    "control": "errors choices scalar task trace arrays codegen functions",
+    "motion": "errors suggest files model trace",
+    "robot": "errors text suggest choices task spatial model algorithms trace arrays codegen functions control motion",
+    "converters": "errors suggest model arrays robot",
+    "reference": "errors model algorithms robot",
+    # what commands show: one direction among them
+    "apps": "errors text files",
+    "apps/bench": "codegen functions robot",
+    "apps/view": "errors files task model algorithms arrays functions robot",
+    "apps/report": "errors model algorithms arrays codegen functions robot apps apps/bench apps/view",
+    "apps/cat": "errors motion robot apps apps/view",
+    "apps/papers": "scalar task spatial model algorithms trace arrays codegen functions "
+    "motion robot reference apps apps/bench apps/view",
+    "cli": "errors text suggest files interrupts model algorithms functions robot "
+    "apps apps/bench apps/view apps/report apps/cat apps/papers",
+}  # fmt: skip
+"""Which rooms a room may import besides itself."""
+
+FOR_TYPES = {("control", "robot"), ("errors", "model"), ("motion", "robot")}
+"""Doors that are open for types alone: those who work on a robot name it, and a robot uses them."""
+
 WITHOUT_NUMPY = ("spatial", "algorithms")
+ENTRANCES = ("__init__.py", "__main__.py")
+"""They may import anything."""
 
 
-def imports(path: Path) -> set[str]:
-    """Every module a file imports, also inside functions; names imported from the package count as its modules."""
+def room_of(name: str) -> str:
+    """The room of a module of the package: a folder, a file at the top, or a part of `apps`."""
+    parts = name.split(".")
+    if parts[0] != "apps" or len(parts) == 1:
+        return parts[0]
+    inside = f"apps/{parts[1]}"
+    return inside if inside in DOORS else "apps"
+
+
+def imports(path: Path, types: bool = True) -> set[str]:
+    """Every module a file imports, also inside functions; without those for types alone if they are not wanted."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    todo: list[ast.AST] = [ast.parse(path.read_text())]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) and not types:
+            todo += node.orelse
+            continue
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
+        todo += ast.iter_child_nodes(node)
     return found
 
 
-def rooms(path: Path) -> set[str]:
-    """The parts of the package that a file imports."""
-    return {name.split(".")[1] for name in imports(path) if name.startswith("fallingcat.")}
+def rooms(path: Path, types: bool = True) -> set[str]:
+    """The rooms that a file imports; `fallingcat.__version__` is in none."""
+    names = {name.removeprefix("fallingcat.") for name in imports(path, types) if name.startswith("fallingcat.")}
+    return {room_of(name) for name in names} - {"__version__"}
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_imports_point_one_way(module: str) -> None:
-    room = module.split("/")[0]
-    used = rooms(MODULES[module])
-    if room in ONLY:
-        assert used <= ONLY[room]
-    assert not used & NEVER.get(room, set())
+@pytest.mark.parametrize("module", [name for name in MODULES if name not in ENTRANCES])
+def test_every_import_goes_through_a_door(module: str) -> None:
+    room = room_of(module.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+    open_doors = {room, *DOORS[room].split()}
+    for_types = {to for at, to in FOR_TYPES if at == room}
+    assert rooms(MODULES[module]) <= open_doors | for_types
+    assert rooms(MODULES[module], types=False) <= open_doors
     if room in WITHOUT_NUMPY:
         assert not {name.split(".")[0] for name in imports(MODULES[module])} & {"numpy", "scipy", "llvmlite"}
 
 
-def test_every_room_is_looked_at() -> None:
-    """The rules above name folders that exist and hold code."""
-    filled = {name.split("/")[0] for name, path in MODULES.items() if path.stat().st_size > 0}
-    assert {"spatial", "model", "algorithms"} <= filled
-    assert {*ONLY, *NEVER} <= {path.name for path in SOURCE.iterdir() if path.is_dir()}
+def test_no_door_is_there_for_nothing() -> None:
+    used: dict[str, set[str]] = {room: set() for room in DOORS}
+    for name, path in MODULES.items():
+        if name not in ENTRANCES:
+            used[room_of(name.removesuffix(".py").removesuffix("/__init__").replace("/", "."))] |= rooms(path)
+    unused = {room: set(doors.split()) - used[room] for room, doors in DOORS.items()}
+    assert {room: left for room, left in unused.items() if left} == {}
+
+
+def test_there_is_no_way_back() -> None:
+    """Doors lead in one direction, but for those that are for types alone."""
+    order = list(DOORS)
+    back = {(a, b) for a in order for b in DOORS[a].split() if order.index(b) > order.index(a)}
+    assert back == set()
 
 
 def test_the_reader_of_imports_reads(tmp_path: Path) -> None:
-    """It sees plain imports, imports of names, and those further inside."""
+    """It sees plain imports, imports of names, those further inside, and those for types."""
     file = tmp_path / "x.py"
-    file.write_text("import fallingcat.trace as t\nfrom fallingcat import model\nif t:\n    from fallingcat.compile import g\n")
-    assert rooms(file) == {"trace", "model", "compile"}
+    file.write_text(
+        "import fallingcat.trace as t\nfrom fallingcat import model\nif t:\n    from fallingcat.codegen import g\n"
+        "if TYPE_CHECKING:\n    from fallingcat.apps.report import page\n"
+    )
+    assert rooms(file) == {"trace", "model", "codegen", "apps/report"}
+    assert rooms(file, types=False) == {"trace", "model", "codegen"}

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.formulas import Formulas
 from fallingcat.functions import FUNCTIONS
+from fallingcat.robot.formulas import Formulas
 from fallingcat.trace import interpret
 
 REPRESENTATIONS = ("body", "mixed", "inertial")

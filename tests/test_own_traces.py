@@ -12,7 +12,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat import scalar
-from fallingcat.compile import cache
+from fallingcat.codegen import cache
 from fallingcat.scalar import Dots
 from fallingcat.task import Input, Output, Task
 from fallingcat.trace import trace

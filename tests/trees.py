@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fallingcat as fc
-from fallingcat import eager
 from fallingcat.algorithms import configuration
+from fallingcat.arrays import eager
 from fallingcat.model.description import Inertial
 from fallingcat.model.model import Model
 

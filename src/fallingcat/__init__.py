@@ -7,25 +7,25 @@
 
 from fallingcat import interrupts as _interrupts  # first, while nothing slow is imported  # isort: skip
 from fallingcat import converters as converters
-from fallingcat.compile.threads import set_threads as set_threads
-from fallingcat.coordinates import change_coordinates as change_coordinates
+from fallingcat.codegen.threads import set_threads as set_threads
 from fallingcat.errors import FallingCatError as FallingCatError
 from fallingcat.errors import FrameError as FrameError
 from fallingcat.errors import InputError as InputError
 from fallingcat.errors import ModelError as ModelError
 from fallingcat.errors import TraceError as TraceError
-from fallingcat.inputs import thruster as thruster
-from fallingcat.inputs import wrench_input as wrench_input
 from fallingcat.model.builder import Builder as Builder
 from fallingcat.model.description import Description as Description
 from fallingcat.model.doctor import diagnose as diagnose
 from fallingcat.model.findings import Finding as Finding
 from fallingcat.model.sources import bundled_robots as robots
 from fallingcat.motion import Trajectory as Trajectory
-from fallingcat.own import compile as compile
-from fallingcat.robot import Robot as Robot
-from fallingcat.robot import load as load
-from fallingcat.wrenches import Wrenches as Wrenches
+from fallingcat.robot.coordinates import change_coordinates as change_coordinates
+from fallingcat.robot.inputs import thruster as thruster
+from fallingcat.robot.inputs import wrench_input as wrench_input
+from fallingcat.robot.own import compile as compile
+from fallingcat.robot.robot import Robot as Robot
+from fallingcat.robot.robot import load as load
+from fallingcat.robot.wrenches import Wrenches as Wrenches
 
 __version__ = "0.1.0"
 del _interrupts

@@ -12,7 +12,7 @@ from operator import is_
 from types import FunctionType
 from typing import Any
 
-from fallingcat.compile.fingerprint import covers
+from fallingcat.codegen.fingerprint import covers
 from fallingcat.model.joints import Reversed
 from fallingcat.model.model import Model
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 import fallingcat as fc
-from fallingcat.compile import cache, native
+from fallingcat.codegen import cache, native
 
 from .problem import ProblemError, words
 from .subjects import ARM

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import fallingcat as fc
-from fallingcat import eager
+from fallingcat.arrays import eager
 from fallingcat.functions import task
 
 from .mutate import mutated

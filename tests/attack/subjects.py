@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fallingcat as fc
-from fallingcat import eager
-from fallingcat.compile import Kernel
+from fallingcat.arrays import eager
+from fallingcat.codegen import Kernel
 from fallingcat.functions import FUNCTIONS, task
 from fallingcat.task import Task
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fallingcat as fc
-from fallingcat.cat import Fall, Plan, drop, plan
+from fallingcat.apps.cat import Fall, Plan, drop, plan
 
 
 @pytest.fixture(scope="session")

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.cat import Fall, Plan, drop, summarize
-from fallingcat.cat import fall as module
-from fallingcat.cat.fall import PAWS, paw_heights, predicted
-from fallingcat.cat.momentum import angular_momentum
-from fallingcat.cat.picture import momenta, page
-from fallingcat.cat.summary import FRONT_HALF
-from fallingcat.view.scene import body_poses, shapes_of
+from fallingcat.apps.cat import Fall, Plan, drop, summarize
+from fallingcat.apps.cat import fall as module
+from fallingcat.apps.cat.fall import PAWS, paw_heights, predicted
+from fallingcat.apps.cat.momentum import angular_momentum
+from fallingcat.apps.cat.picture import momenta, page
+from fallingcat.apps.cat.summary import FRONT_HALF
+from fallingcat.apps.view.scene import body_poses, shapes_of
 
 
 def test_it_starts_upside_down_and_at_rest(cat: fc.Robot, fall: Fall) -> None:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.cat import circle
-from fallingcat.cat.gait import directions, terms
-from fallingcat.cat.holonomy import area_integral, curvature, halfway, holonomy, holonomy_gradient, log, rotation
-from fallingcat.cat.momentum import angular_momentum
+from fallingcat.apps.cat import circle
+from fallingcat.apps.cat.gait import directions, terms
+from fallingcat.apps.cat.holonomy import area_integral, curvature, halfway, holonomy, holonomy_gradient, log, rotation
+from fallingcat.apps.cat.momentum import angular_momentum
 from fallingcat.motion.reconstruction import Motion, Path, configurations, connection, reconstruct
 
 X = np.linspace(0.0, 1.0, 101)

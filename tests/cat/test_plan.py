@@ -7,12 +7,12 @@ from itertools import product
 import numpy as np
 
 import fallingcat as fc
-from fallingcat.cat import Gait, Plan, circle
-from fallingcat.cat.gait import terms
-from fallingcat.cat.holonomy import holonomy, log
-from fallingcat.cat.plan import HALF_TURN, Problem, area_law_radius
+from fallingcat.apps.cat import Gait, Plan, circle
+from fallingcat.apps.cat.gait import terms
+from fallingcat.apps.cat.holonomy import holonomy, log
+from fallingcat.apps.cat.plan import HALF_TURN, Problem, area_law_radius
+from fallingcat.apps.view.scene import body_poses, shapes_of
 from fallingcat.motion.reconstruction import Motion, configurations
-from fallingcat.view.scene import body_poses, shapes_of
 
 X = np.linspace(0.0, 1.0, 201)
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from fallingcat import benchmark
+from fallingcat.apps import bench as benchmark
 from fallingcat.cli import bench
 from fallingcat.cli.main import main
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.cat import Plan
-from fallingcat.cat import fall as fall_module
-from fallingcat.cat.gait import Gait
+from fallingcat.apps import figures
+from fallingcat.apps.cat import Plan
+from fallingcat.apps.cat import fall as fall_module
+from fallingcat.apps.cat.gait import Gait
 from fallingcat.cli import cat as command
 from fallingcat.cli.main import main
-from fallingcat.papers import figures
 
 COEFFICIENTS = (
     -0.758275782, -1.895048842, 0.113592315, -1.130202885, 0.394162267, 0.882482358, 0.421105044, -0.434755482, 0.550959576,
@@ -88,7 +88,7 @@ def test_interrupted_it_leaves_no_half_files(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fallingcat.cat.picture._momenta", interrupt)
+    monkeypatch.setattr("fallingcat.apps.cat.picture._momenta", interrupt)
     assert main(["cat", "--out", str(tmp_path)]) == 130
     assert "interrupted" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["falling_cat.html"]

@@ -13,9 +13,9 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.algorithms.joint_dynamics import passive_torques
-from fallingcat.cli import console, report
+from fallingcat.apps import console, report
+from fallingcat.apps.report import checks, identities, measure, quick, timings
 from fallingcat.cli.main import COMMANDS, main
-from fallingcat.report import checks, identities, measure, quick, timings
 
 INERTIA = '<inertia ixx="0.01" iyy="0.02" izz="0.015"/>'
 UNTIMED = ("--timings", "none")

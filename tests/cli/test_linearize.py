@@ -10,10 +10,10 @@ import pytest
 import scipy.linalg
 
 import fallingcat as fc
+from fallingcat.apps import figures
+from fallingcat.apps.report.linearization import controllable, measure, modes
+from fallingcat.apps.report.states import read_state
 from fallingcat.cli.main import main
-from fallingcat.papers import figures
-from fallingcat.report.linearization import controllable, measure, modes
-from fallingcat.report.states import read_state
 
 
 def test_summary_and_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from fallingcat.apps import figures
+from fallingcat.apps.papers import PAPERS, Check, paper
+from fallingcat.apps.papers.paper002_numbers import SUBJECTS
 from fallingcat.cli import papers
 from fallingcat.cli.main import main
 from fallingcat.errors import FallingCatError
-from fallingcat.papers import PAPERS, Check, figures, paper
-from fallingcat.papers.paper002_numbers import SUBJECTS
 
 
 @pytest.mark.sweep

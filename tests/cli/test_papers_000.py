@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
+from fallingcat.apps.papers import paper000_numbers as N
 from fallingcat.cli.main import main
-from fallingcat.papers import paper000_numbers as N
 from trees import relative_error
 
 

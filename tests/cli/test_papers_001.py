@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fallingcat.apps.papers import paper001_numbers as N
 from fallingcat.cli.main import main
-from fallingcat.compile import Kernel
-from fallingcat.papers import paper001_numbers as N
+from fallingcat.codegen import Kernel
 from trees import relative_error
 
 

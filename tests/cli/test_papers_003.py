@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fallingcat.apps.papers import paper003_numbers as N
+from fallingcat.apps.papers import space_robot as space
 from fallingcat.cli.main import main
-from fallingcat.papers import paper003_numbers as N
-from fallingcat.papers import space_robot as space
 
 ERRATA = {f"3.{k}" for k in range(1, 18)}
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
+from fallingcat.apps.papers import paper004
+from fallingcat.apps.papers import paper004_numbers as N
 from fallingcat.cli.main import main
-from fallingcat.papers import paper004
-from fallingcat.papers import paper004_numbers as N
 
 
 def test_004(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
+from fallingcat.apps import figures
+from fallingcat.apps.papers import PAPERS, Check, Measured, claims, write_numbers
+from fallingcat.apps.papers.errata import KINDS, Erratum, errata, markdown, of_paper
+from fallingcat.apps.papers.summary import Result
+from fallingcat.apps.papers.summary_page import page
 from fallingcat.cli import papers
 from fallingcat.cli.main import main
-from fallingcat.papers import PAPERS, Check, Measured, claims, figures, write_numbers
-from fallingcat.papers.errata import KINDS, Erratum, errata, markdown, of_paper
-from fallingcat.papers.summary import Result
-from fallingcat.papers.summary_page import page
 from view.browser import open_page
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -175,7 +175,7 @@ def test_bench_runs_the_library_and_not_a_file_of_the_working_directory(tmp_path
         (tmp_path / name).write_text("print('mine'); raise SystemExit(3)\n")
     script = (
         f"import os, sys; sys.path[:] = [p for p in sys.path if p]; os.chdir({str(tmp_path)!r});"
-        "from fallingcat.benchmark import start_times; print(start_times('spacearm', False, 'gravity_torque'))"
+        "from fallingcat.apps.bench import start_times; print(start_times('spacearm', False, 'gravity_torque'))"
     )
     environment = os.environ | {"PYTHONPATH": str(SRC)}
     done = subprocess.run([sys.executable, "-P", "-c", script], env=environment, capture_output=True, text=True, check=False)

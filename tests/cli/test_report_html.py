@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat import eager
+from fallingcat.apps.report import checks, identities, measure, page, plain, timings
+from fallingcat.apps.report.states import read_state
+from fallingcat.arrays import eager
 from fallingcat.cli.main import main
 from fallingcat.functions import FUNCTIONS, task
-from fallingcat.report import checks, identities, measure, page, plain, timings
-from fallingcat.report.states import read_state
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 VOID = {"meta", "link", "img", "br", "input", "path", "rect", "circle"}

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 import fallingcat as fc
-from fallingcat.formulas import Formulas
+from fallingcat.robot.formulas import Formulas
 from trees import Array, Plain, condition, floating, load, plain, relative_error, seeds, state, trees
 
 TIGHT = 1e-12

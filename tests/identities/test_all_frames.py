@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 import fallingcat as fc
-from fallingcat import eager
+from fallingcat.arrays import eager
 from fallingcat.functions import task
 from trees import ALL, floating, load, relative_error, representations, seeds, state, trees
 

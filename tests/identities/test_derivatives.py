@@ -18,9 +18,9 @@ from hypothesis import given, settings
 import fallingcat as fc
 from fallingcat.algorithms import aba, kinematics, rnea
 from fallingcat.algorithms.kinematics import body_forces
+from fallingcat.apps.papers.paper002_numbers import printed_derivatives
 from fallingcat.model import joints as J
 from fallingcat.model.model import Model
-from fallingcat.papers.paper002_numbers import printed_derivatives
 from fallingcat.spatial import Inertia
 from trees import (
     ALL,

@@ -8,8 +8,8 @@ import pytest
 import fallingcat as fc
 from fallingcat.algorithms import configuration
 from fallingcat.algorithms.kinematics import joint_kinematics
+from fallingcat.apps.papers.paper002_numbers import DFD, DID, FD, ID, ID_LOOP, SUBJECTS, growth
 from fallingcat.model.model import WORLD
-from fallingcat.papers.paper002_numbers import DFD, DID, FD, ID, ID_LOOP, SUBJECTS, growth
 from fallingcat.reference import paper000 as P
 from trees import ONE_AXIS, Array, plain, random_tree, relative_error, state
 

@@ -9,7 +9,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.algorithms import crba
-from fallingcat.papers import paper001_numbers as numbers
+from fallingcat.apps.papers import paper001_numbers as numbers
 from fallingcat.reference import paper001 as P
 from fallingcat.reference.paper000 import ad, hat
 from trees import ONE_AXIS, Array, Plain, derivative, plain, random_tree, relative_error, state

@@ -11,8 +11,8 @@ import pytest
 
 import fallingcat as fc
 from fallingcat import scalar
+from fallingcat.apps.papers.paper001_numbers import BRANCHED, SERIAL
 from fallingcat.functions import task as make_task
-from fallingcat.papers.paper001_numbers import BRANCHED, SERIAL
 from fallingcat.scalar import Dots
 from fallingcat.task import Input, Output, Task
 from fallingcat.trace import Program, interpret, trace

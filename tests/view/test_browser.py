@@ -10,7 +10,7 @@ import pytest
 from browser import open_page
 
 import fallingcat as fc
-from fallingcat import view
+from fallingcat.apps import view
 from fallingcat.cli.main import main
 
 INTERFERE = """<script>

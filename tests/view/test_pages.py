@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat import files, view
-from fallingcat.view import svg
+from fallingcat import files
+from fallingcat.apps import view
+from fallingcat.apps.view import svg
 
 HOSTILE = '</script><script>alert("x")</script>&\u202e'
 SVG = "{http://www.w3.org/2000/svg}"

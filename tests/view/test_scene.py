@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat import eager, view
+from fallingcat.apps import view
+from fallingcat.apps.view.scene import body_poses, bounds, mass_colour, shapes_of
+from fallingcat.arrays import eager
 from fallingcat.functions import task
-from fallingcat.view.scene import body_poses, bounds, mass_colour, shapes_of
 from trees import random_tree
 
 Array = Any

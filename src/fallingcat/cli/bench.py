@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from fallingcat import benchmark
-from fallingcat.cli.console import progress, stdout_console
+from fallingcat.apps import bench as benchmark
+from fallingcat.apps.console import progress, stdout_console
 from fallingcat.errors import InputError
 from fallingcat.functions import FUNCTIONS
 from fallingcat.model.sources import bundled_robots
-from fallingcat.model.suggest import closest
-from fallingcat.robot import load
+from fallingcat.robot.robot import load
+from fallingcat.suggest import closest
 from fallingcat.text import printable
 
 

@@ -1,6 +1,6 @@
 """`fallingcat cat`: drop a cat upside down, say how it lands, and write a page that shows it.
 
-The work is in `fallingcat.cat`; this module presents it.
+The work is in `fallingcat.apps.cat`; this module presents it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from fallingcat.cat import Summary, drop, plan, summarize
-from fallingcat.cat.fall import check_height
-from fallingcat.cat.picture import draw, page
-from fallingcat.cli.console import BAD, GOOD, STRONG, facts, progress, stdout_console
-from fallingcat.cli.files import folder, show_written
-from fallingcat.papers import figures
-from fallingcat.robot import load
-from fallingcat.view import write
+from fallingcat.apps import figures
+from fallingcat.apps.cat import Summary, drop, plan, summarize
+from fallingcat.apps.cat.fall import check_height
+from fallingcat.apps.cat.picture import draw, page
+from fallingcat.apps.console import BAD, GOOD, STRONG, facts, progress, stdout_console
+from fallingcat.apps.files import folder, show_written
+from fallingcat.apps.view import write
+from fallingcat.robot.robot import load
 
 HEIGHT = 1.25
 ROBOT = "cat"

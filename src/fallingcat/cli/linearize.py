@@ -19,16 +19,16 @@ from rich.text import Text
 
 from fallingcat import files
 from fallingcat.algorithms.linearization import check_velocity
-from fallingcat.cli.console import QUIET, STRONG, facts, fitted, heading, number, stdout_console
-from fallingcat.cli.files import show_written
+from fallingcat.apps import figures
+from fallingcat.apps.console import QUIET, STRONG, facts, fitted, heading, number, stdout_console
+from fallingcat.apps.files import show_written
+from fallingcat.apps.report.linearization import MOST_EIGENVALUES, ZERO, Result, measure, modes
+from fallingcat.apps.report.plain import finite, state_as_json
+from fallingcat.apps.report.states import read_state
+from fallingcat.apps.report.words import sparsity
 from fallingcat.cli.options import add_robot, add_state, load_robot
 from fallingcat.errors import InputError
 from fallingcat.model.report import printable
-from fallingcat.papers import figures
-from fallingcat.report.linearization import MOST_EIGENVALUES, ZERO, Result, measure, modes
-from fallingcat.report.plain import finite, state_as_json
-from fallingcat.report.states import read_state
-from fallingcat.report.words import sparsity
 
 MOST_CELLS = 100
 """Columns of the picture; larger matrices are drawn in blocks."""

@@ -21,7 +21,7 @@ from typing import NamedTuple, NoReturn
 from fallingcat import __version__, interrupts
 from fallingcat.errors import FallingCatError
 from fallingcat.interrupts import INTERRUPTED
-from fallingcat.model.suggest import closest
+from fallingcat.suggest import closest
 from fallingcat.text import printable
 
 USAGE_ERROR = 2
@@ -160,9 +160,9 @@ def _add_robots(parser: argparse.ArgumentParser) -> None:
 def _list_robots(arguments: argparse.Namespace) -> int:
     from rich.text import Text
 
-    from fallingcat.cli.console import fitted, stdout_console
+    from fallingcat.apps.console import fitted, stdout_console
     from fallingcat.model.sources import bundled_robots
-    from fallingcat.robot import load
+    from fallingcat.robot.robot import load
 
     robots = [(name, load(name), _first_sentence(name)) for name in bundled_robots()]
     if arguments.json:

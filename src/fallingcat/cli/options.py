@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fallingcat.robot import Robot, load
+from fallingcat.robot.robot import Robot, load
 
 
 def add_robot(parser: argparse.ArgumentParser) -> None:

@@ -10,15 +10,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from fallingcat import view
-from fallingcat.cli.console import QUIET, stdout_console, table
-from fallingcat.cli.files import folder
+from fallingcat.apps import figures, view
+from fallingcat.apps.console import QUIET, stdout_console, table
+from fallingcat.apps.files import folder
+from fallingcat.apps.papers import PAPERS, paper
+from fallingcat.apps.papers import summary_terminal as terminal
+from fallingcat.apps.papers.errata import of_paper
+from fallingcat.apps.papers.summary import Result, as_json, reproduce
+from fallingcat.apps.papers.summary_page import page
 from fallingcat.errors import InputError
-from fallingcat.papers import PAPERS, figures, paper
-from fallingcat.papers import summary_terminal as terminal
-from fallingcat.papers.errata import of_paper
-from fallingcat.papers.summary import Result, as_json, reproduce
-from fallingcat.papers.summary_page import page
 
 ALL = "all"
 PAGE = "index.html"

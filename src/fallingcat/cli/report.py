@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 
 from fallingcat import files
+from fallingcat.apps.report.measure import Report, measure, steps
+from fallingcat.apps.report.plain import as_json
+from fallingcat.apps.report.states import read_state
 from fallingcat.cli.options import add_robot, add_state, load_robot
 from fallingcat.errors import InputError
 from fallingcat.model.doctor import diagnose
-from fallingcat.report.measure import Report, measure, steps
-from fallingcat.report.plain import as_json
-from fallingcat.report.states import read_state
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Load, measure, write, print."""
-    from fallingcat.cli import console
+    from fallingcat.apps import console
 
     if arguments.timings not in ("none", "main", "all"):
         raise InputError("unknown --timings", expected="none, main or all", got=repr(arguments.timings))
@@ -61,15 +61,15 @@ def _target(name: str | None) -> Path | None:
 
 
 def _write(report: Report, target: Path) -> None:
-    from fallingcat import view
-    from fallingcat.report.page import page
+    from fallingcat.apps import view
+    from fallingcat.apps.report.page import page
 
     view.write(target, page(report))
 
 
 def _show(report: Report) -> None:
-    from fallingcat.cli.console import stdout_console
-    from fallingcat.report.terminal import show
+    from fallingcat.apps.console import stdout_console
+    from fallingcat.apps.report.terminal import show
 
     show(report, stdout_console())
 
@@ -78,8 +78,8 @@ def _say_written(report: Report, target: Path) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from fallingcat.cli.console import stdout_console
-    from fallingcat.report.terminal import summary
+    from fallingcat.apps.console import stdout_console
+    from fallingcat.apps.report.terminal import summary
 
     # A page that is itself the output stays whole.
     console = Console(stderr=True, highlight=False) if files.stream(target) == 1 else stdout_console()

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from fallingcat.compile.matmul import matmul
+from fallingcat.codegen.matmul import matmul
 
 Array = NDArray[np.float64]
 

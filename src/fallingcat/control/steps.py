@@ -17,19 +17,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat import scalar
-from fallingcat.axes import common_axes
+from fallingcat.arrays.axes import common_axes
 from fallingcat.choices import check_choice
-from fallingcat.compile.matmul import matmul
+from fallingcat.codegen.matmul import matmul
 from fallingcat.control.expm import expm
 from fallingcat.errors import InputError, TraceError
 from fallingcat.functions import quaternions
-from fallingcat.robot_part import Wrenches
 from fallingcat.task import Input, Output, Task
 from fallingcat.trace.arrays import stand_in
-from fallingcat.wrenches import BodyWrenches
 
 if TYPE_CHECKING:
-    from fallingcat.robot import Robot
+    from fallingcat.robot.robot import Robot
+    from fallingcat.robot.runner import Wrenches
+    from fallingcat.robot.wrenches import BodyWrenches
 
 Array = NDArray[np.float64]
 
@@ -322,7 +322,7 @@ def _prepared(
         np.ascontiguousarray(robot._numbers(a if a.shape[:-1] == shape else np.broadcast_to(a, (*shape, a.shape[-1]))))
         for a in batch.arrays
     )
-    given = {} if forces is None else {"wrenches": BodyWrenches(wrenches[0], forces.axes)}
+    given = {} if forces is None else {"wrenches": forces._replace(values=wrenches[0])}
     return results, Motion(robot, q, nu, tau, given, inputs, h[..., None], derivatives)
 
 

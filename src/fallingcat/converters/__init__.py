@@ -19,7 +19,7 @@ from fallingcat.errors import InputError
 from fallingcat.model.joints import Representation
 
 if TYPE_CHECKING:
-    from fallingcat.robot import Robot
+    from fallingcat.robot.robot import Robot
 
 __all__ = ["Converter", "PoseAndJoints", "adam", "drake", "idyntree", "mujoco", "pinocchio", "rbdl"]
 

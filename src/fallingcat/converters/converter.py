@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fallingcat import poses
-from fallingcat.axes import common_axes
+from fallingcat.arrays.axes import common_axes
 from fallingcat.converters import turns
 from fallingcat.converters.conventions import Convention
 from fallingcat.converters.layout import Place, Turning, layout
 from fallingcat.errors import InputError
+from fallingcat.robot import poses
 
 if TYPE_CHECKING:
-    from fallingcat.robot import Robot
+    from fallingcat.robot.robot import Robot
 
 Array = NDArray[np.float64]
 Turn = Callable[[Convention, Array, Array], Array]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from fallingcat.converters.conventions import Convention
 from fallingcat.errors import InputError
 from fallingcat.model.model import Body
-from fallingcat.model.suggest import closest
+from fallingcat.suggest import closest
 
 if TYPE_CHECKING:
-    from fallingcat.robot import Robot
+    from fallingcat.robot.robot import Robot
 
 BASE = "floating base"
 

@@ -20,9 +20,9 @@ from fallingcat.model.description import Description, Inertial, Joint, Limits
 from fallingcat.model.mimics import resolve
 from fallingcat.model.model import WORLD, Body, FrameOf, Model
 from fallingcat.model.placed import HALF_TURN, HERE, Placed, aligned, unit
-from fallingcat.model.suggest import closest
 from fallingcat.spatial import Inertia
 from fallingcat.spatial.vec3 import IDENTITY, Mat, cross, matmul, transpose, upper
+from fallingcat.suggest import closest
 from fallingcat.text import printable, shown
 
 Array = NDArray[np.float64]

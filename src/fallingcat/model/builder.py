@@ -18,7 +18,7 @@ from fallingcat.model.description import (
     Visual,
 )
 from fallingcat.model.rotations import rotation_from_rpy
-from fallingcat.model.suggest import closest
+from fallingcat.suggest import closest
 
 INFINITY = float("inf")
 

@@ -14,9 +14,9 @@ from functools import cached_property
 from fallingcat.errors import FrameError
 from fallingcat.model.description import Limits, Pose
 from fallingcat.model.joints import FreeFlyer, JointModel, Representation
-from fallingcat.model.suggest import closest
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Inertia
+from fallingcat.suggest import closest
 
 WORLD = -1
 """The index, and the frame tag, of the inertial frame."""

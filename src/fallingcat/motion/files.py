@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from fallingcat import files
 from fallingcat.errors import FallingCatError, InputError
-from fallingcat.model.suggest import closest
 from fallingcat.motion.group import own_bodies
+from fallingcat.suggest import closest
 
 if TYPE_CHECKING:
     from fallingcat.motion.trajectory import Trajectory
-    from fallingcat.robot import Robot
+    from fallingcat.robot.robot import Robot
 
 Array = NDArray[np.float64]
 Parts = tuple[Array, Array, Array, Array]

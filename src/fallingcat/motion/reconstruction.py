@@ -19,7 +19,7 @@ from fallingcat.motion import group
 from fallingcat.motion.group import bracket
 
 if TYPE_CHECKING:
-    from fallingcat.robot import Robot
+    from fallingcat.robot.robot import Robot
 
 Array = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fallingcat.motion import group
 
 if TYPE_CHECKING:
-    from fallingcat.robot import Robot
+    from fallingcat.robot.robot import Robot
 
 Array = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from fallingcat.motion import files, spline
 from fallingcat.trace.arrays import real
 
 if TYPE_CHECKING:
-    from fallingcat.robot import Robot
+    from fallingcat.robot.robot import Robot
 
 Array = NDArray[np.float64]
 

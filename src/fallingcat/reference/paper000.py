@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fallingcat.algorithms.kinematics import joint_kinematics
 from fallingcat.errors import InputError
 from fallingcat.model.joints import Helical, Prismatic, Reversed, Revolute
-from fallingcat.robot import Robot
+from fallingcat.robot.robot import Robot
 
 Array = NDArray[Any]
 """Of real or complex numbers."""

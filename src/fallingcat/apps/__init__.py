@@ -1,0 +1,1 @@
+"""What the commands show: reports, papers, the cat, drawings, the bench."""

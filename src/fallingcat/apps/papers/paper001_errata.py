@@ -1,0 +1,82 @@
+"""What paper 001 gets wrong: its formulas as printed and corrected, against the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fallingcat.apps.console import Step
+from fallingcat.apps.papers.paper001_numbers import BRANCHED, largest
+from fallingcat.apps.papers.slips import Slip
+from fallingcat.model.builder import Builder
+from fallingcat.reference import paper001 as printed
+from fallingcat.robot.robot import Robot, load
+
+Array = NDArray[np.float64]
+
+
+def measured_slips(step: Step) -> list[Slip]:
+    """Every erratum that can be run."""
+    step("errata")
+    robot = BRANCHED.robot(9)
+    rng = np.random.default_rng(0)
+    q, nu = rng.normal(size=robot.nv), rng.normal(size=robot.nv)
+    tree = printed.Tree.of(robot.model, q.tolist())
+    terms, symbols = robot.coriolis_terms(q, nu), robot.christoffel_symbols(q)
+    matrix: Array = np.array(terms.C)
+
+    def off(x: Any, y: Any) -> float:
+        return largest(np.asarray(x) - np.asarray(y)) / largest(y)
+
+    def alg1(erratum: str, part: str, of: Callable[..., Any] = printed.algorithm1) -> tuple[float, float]:
+        ours = {"H": terms.M, "C": terms.C}[part]
+        left, right = (off(getattr(of(tree, nu, printed=e), part), ours) for e in ({erratum}, ()))
+        return left, right
+
+    free = load(robot.description, floating=False, gravity=(0.0, 0.0, 0.0))
+    d = free.inverse_dynamics_derivatives(q, nu, np.zeros(robot.nv))
+    joint = _universal()
+    turning = printed.Tree.of(joint.model, [0.4, 0.9, -0.6])
+    speed = np.array([1.0, -2.0, 1.5])
+    moving = [
+        off(printed.algorithm1(turning, speed, printed=e).C, joint.coriolis_matrix(turning.q, speed)) for e in ({"1.4"}, ())
+    ]
+    order = _orders(tree, symbols)
+    garbled = [off(printed.algorithm2(tree, e), symbols) for e in ({"1.7"}, ())]
+    return [
+        Slip("1.1", "Alg. 1, line 15", *alg1("1.1", "C"), "F₃ is not transformed to the parent."),
+        Slip("1.2", "Alg. 1, line 12", *alg1("1.2", "H"), "The diagonal blocks of H and Ḣ are never assigned."),
+        Slip("1.4", "Alg. 1, line 4", moving[0], moving[1], "The ring is lost: axes that move in the body (a universal joint)."),
+        Slip("1.5", "(22)-(27)", *alg1("1.5", "C", printed.closed_form), "Composites are those of the body nearer to the tips."),
+        Slip("1.6", "before (46)", *order, "Γᵢⱼₖ = Φᵢᵀ B(Φₖ, I) Φⱼ needs k nearer to the tips than j, not j ⪰ k."),
+        Slip("1.7", "Alg. 2, lines 15-17", garbled[0], garbled[1],
+             "Φᵢ, not Φ₁; Γⱼᵢₖ = Γⱼₖᵢ in line 16; j = p(j) after line 22."),
+        Slip("1.9", "Remark 2", off(d.dq, 2.0 * matrix), off(d.dnu, 2.0 * matrix), "2 C* is the derivative of ID by q̇, not q."),
+    ]  # fmt: skip
+
+
+def _universal() -> Robot:
+    builder = Builder("universal")
+    for k in range(3):
+        builder.link(f"l{k}", mass=1.0, com=(0.1, 0.2, 0.3), inertia=(0.3, 0.01, 0.02, 0.4, 0.03, 0.5))
+    builder.joint("cardan", "universal", "l0", "l1", axis=(1, 0, 0), axis2=(0, 1, 0), xyz=(0.1, 0.2, 0.3))
+    builder.joint("hinge", "continuous", "l1", "l2", axis=(0, 0, 1), xyz=(0.3, 0.0, 0.2))
+    return load(builder, floating=False)
+
+
+def _orders(tree: printed.Tree, symbols: Array) -> tuple[float, float]:
+    """How far the formula before (46) is off where j carries k, wrongly, and where k carries j."""
+    wrong, right = 0.0, 0.0
+    bodies, at = range(len(tree.parent)), [tree.at(i).start for i in range(len(tree.parent))]
+    for i in bodies:
+        for j in bodies:
+            for k in bodies:
+                off = float(abs(printed.symbol(tree, i, j, k) - symbols[at[i], at[j], at[k]]) / largest(symbols))
+                if tree.below(j, k):
+                    right = max(right, off)
+                elif tree.below(k, j):
+                    wrong = max(wrong, off)
+    return wrong, right

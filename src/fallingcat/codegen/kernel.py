@@ -1,0 +1,254 @@
+"""A kernel: one task compiled, callable with one state or a batch of them.
+
+The code for one state and the code for batches are compiled when first needed, each kept in the cache under
+a key that is known without tracing, so that a second process neither traces nor compiles.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fallingcat import announce
+from fallingcat.arrays import eager
+from fallingcat.arrays.arguments import QUATERNION_TOLERANCE, Batch, answer, check_out, check_quaternions, in_order, prepare
+from fallingcat.arrays.memory import RESULTS
+from fallingcat.codegen import cache, cpython, native
+from fallingcat.codegen.batch import batch_text, layout
+from fallingcat.codegen.call import call_text
+from fallingcat.codegen.rows import NativeBatch, check_text, rows_text
+from fallingcat.codegen.schedule import schedule
+from fallingcat.codegen.single import single_text
+from fallingcat.codegen.threads import run_all, threads
+from fallingcat.task import Task
+from fallingcat.trace.program import Program, trace
+
+Array = NDArray[np.float64]
+
+MIN_ROWS_PER_THREAD = 64
+"""Below this a thread costs more than it brings."""
+
+_making = threading.RLock()
+"""Held while a kernel is traced or compiled. A fork waits for it, so that no child inherits half a kernel."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_making.acquire, after_in_parent=_making.release, after_in_child=_making.release)
+
+
+class Kernel:
+    """Machine code for a task. Safe to call from many threads at once."""
+
+    def __init__(self, task: Task, program: Program | None = None) -> None:
+        """`program`: if the task has been traced already."""
+        self.task = task
+        self._program: Program | None = program
+        self._entry: Any = None
+        self._native: tuple[int, tuple[Any, ...]] | None = None
+        self._batch: NativeBatch | None = None
+
+    def __reduce__(self) -> Any:
+        return Kernel, (self.task,)
+
+    @property
+    def program(self) -> Program:
+        """The traced program; made when first asked for, because a warm start does not need it."""
+        if self._program is None:
+            with _making:
+                if self._program is None:
+                    self._program = trace(self.task)
+        return self._program
+
+    def eager(self, *values: Any, out: Any = None) -> Any:
+        """The same results, state by state on Python floats, without compiling: slow, but at once, however large the robot.
+
+        >>> fc.load("cat").kernel("mass_matrix").eager(q)
+        """
+        return eager.run(self.task, values, out)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # One state
+
+    @property
+    def entry(self) -> Any:
+        """A built-in function: machine code for one state, and this kernel for everything else."""
+        if self._entry is None:
+            if not cpython.fast_calls_possible():
+                return self
+            with _making:
+                if self._entry is None:
+                    self._native = self._make_native()
+                    entry = cpython.builtin(self.task.name, self, type(self).__call__.__doc__ or "", __name__)
+                    self.serve(entry)
+                    self._entry = entry
+        return self._entry
+
+    @property
+    def entry_made(self) -> bool:
+        """Has the code for one state been made?"""
+        return self._entry is not None
+
+    def serve(self, function: Any) -> None:
+        """Let a built-in function run the code for one state, if there is any."""
+        if self._native is not None:
+            address, keeps = self._native
+            cpython.point(function, address, keeps)
+
+    def _make_native(self) -> tuple[int, tuple[Any, ...]]:
+        """The address of the code for one state, and what it needs to stay alive."""
+        code, _ = self._code("single", self._single_module, cpython.symbols())
+        names = [sys.intern(i.name) for i in self.task.inputs]
+        bound = (np.ndarray, np.dtype(np.float64), tuple, self.task.results or tuple, sys.intern("out"), *names)
+        ctypes.PYFUNCTYPE(None, *[ctypes.py_object] * len(bound))(code.address("fc_bind"))(*bound)
+        return code.address("fc_call"), (code, bound)
+
+    def _single_module(self) -> tuple[dict[str, Any], str]:
+        program = self.program
+        plan = schedule(program, keep_results=False)
+        task = self.task
+        text = single_text(program, plan, native.host_lanes())
+        text += call_text(task.inputs, task.outputs, plan.slot_count, QUATERNION_TOLERANCE, several=task.results is not None)
+        return {"workspace": plan.slot_count, "operations": program.operations}, text
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Batches
+
+    def __call__(self, *values: Any, out: Any = None, **named: Any) -> Any:
+        """Any number of states: broadcasting, other dtypes and strides, arguments by name, `out=`."""
+        task = self.task
+        if named:
+            values = in_order(task, values, named)
+        outs = self._plain_batch(values, out)
+        if outs is not None:
+            return task.results(*outs) if task.results is not None else outs[0]
+        batch = prepare(task, values, check=False)
+        if not batch.shape and out is None and cpython.fast_calls_possible():
+            check_quaternions(task, batch.arrays)
+            return self.entry(*map(_plain, batch.arrays))
+        results = check_out(task, batch.shape, out)
+        targets = results if out is None else _targets(results, batch.arrays)
+        if not self._run(batch, [t.reshape(batch.count, o.size) for t, o in zip(targets, task.outputs, strict=True)]):
+            check_quaternions(task, batch.arrays)  # raises, and says which
+        for result, target in zip(results, targets, strict=True):
+            if target is not result:
+                result[...] = target
+        return answer(task, results, out)
+
+    def _plain_batch(self, values: tuple[Any, ...], out: Any) -> tuple[Array, ...] | None:
+        """The results by one native call; None if the arguments are not contiguous batches or several threads are to do it.
+
+        The first batch takes the other way, so that arguments that do not fit are found before anything is compiled.
+        """
+        if self._batch is None or self._batch.many is None or threads() != 1 or len(values) != len(self.task.inputs):
+            return None
+        if out is None:
+            first = values[0] if values else None
+            if type(first) is not np.ndarray or first.ndim != 2:
+                return None
+            out = tuple([RESULTS.empty((len(first), *o.shape)) for o in self.task.outputs])
+        elif not isinstance(out, tuple):
+            out = (out,)
+        if len(out) != len(self.task.outputs):
+            return None
+        return out if self._batch.many(*values, *out) == 0 else None
+
+    def _run(self, batch: Batch, outs: list[Array]) -> bool:
+        """Compute all rows of a batch into contiguous 2-d arrays; False if a quaternion is far from unit length."""
+        if batch.count == 0:
+            return True
+        if batch.rows is not None:
+            return self._rows(batch.rows, outs, batch.count)
+        return all(self._rows(pieces, [o[where] for o in outs], where.stop - where.start) for where, pieces in batch.chunks())
+
+    def _rows(self, rows: Sequence[Array], outs: Sequence[Array], count: int) -> bool:
+        batch = self._native_batch()
+        workers = min(threads(), max(1, count // MIN_ROWS_PER_THREAD))
+        if workers == 1:
+            return batch.run(0, count, rows, outs)
+        width = native.host_lanes().width
+        step = -(-count // workers // width) * width
+        edges = [*range(0, count, step), count]
+        return all(run_all([partial(batch.run, a, b, rows, outs) for a, b in pairwise(edges)]))
+
+    def _native_batch(self) -> NativeBatch:
+        if self._batch is None:
+            with _making:
+                if self._batch is None:
+                    code, facts = self._code("batch", self._batch_module, cpython.symbols())
+                    self._batch = NativeBatch(self.task, code, int(facts["workspace"]))
+        return self._batch
+
+    def _batch_module(self) -> tuple[dict[str, Any], str]:
+        program = self.program
+        lanes = native.host_lanes()
+        plan = schedule(program, keep_results=True)
+        workspace = layout(program, plan, lanes).total
+        text = batch_text(program, plan, lanes)
+        text += check_text(QUATERNION_TOLERANCE) + rows_text(self.task.inputs, self.task.outputs, workspace)
+        return {"workspace": workspace, "operations": program.operations}, text
+
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _code(
+        self, kind: str, module: Callable[[], tuple[dict[str, Any], str]], symbols: dict[str, int]
+    ) -> tuple[native.Code, dict[str, Any]]:
+        """Machine code from the cache, or compiled now and kept."""
+        # A user's own function has no key: it is traced first, and its program is the key.
+        task, name = self.task, self._cache_name(kind)
+        found = cache.load(name)
+        if found is not None:
+            facts, code = found
+        else:
+            facts, text = module()
+            text = native.hurried(text, for_batches=kind == "batch")
+            announce.compiling(task.name, int(facts["operations"]), native.seconds_to_compile(text))
+            code = native.compile_object(text)
+            cache.save(name, facts, code)
+        return native.Code(code, symbols), facts
+
+    def _cache_name(self, kind: str) -> str:
+        task = self.task
+        return cache.key(f"{kind}\0{task.key or self.program}\0{task.inputs}\0{task.outputs}\0{task.results is None}")
+
+    def prepare(self, single: bool = True, batch: bool = False) -> None:
+        """Have the code for one state, for batches, or for both, before the first call."""
+        if single:
+            _ = self.entry
+        if batch:
+            self._native_batch()
+
+    def at_hand(self, single: bool = True, batch: bool = False) -> bool:
+        """Is that code made already, or in the cache?"""
+        kinds = [("single", self._entry)] * single + [("batch", self._batch)] * batch
+        return all(made is not None or cache.load(self._cache_name(kind)) is not None for kind, made in kinds)
+
+    @property
+    def operations(self) -> int:
+        """Floating-point operations for one state."""
+        return self.program.operations
+
+
+def _plain(a: NDArray[Any]) -> Array:
+    """A copy as the fast call wants it, whatever the strides and the dtype object of the original."""
+    plain = np.empty(a.shape)
+    plain[...] = a
+    return plain
+
+
+def _targets(results: Sequence[Array], inputs: Sequence[NDArray[Any]]) -> list[Array]:
+    """Where to compute: the result itself, unless it is not contiguous and aligned or shares memory with an argument."""
+    targets = []
+    for k, result in enumerate(results):
+        others = [*inputs, *results[:k]]
+        dense = result.flags.c_contiguous and result.flags.aligned
+        plain = dense and not any(np.may_share_memory(result, a) for a in others)
+        targets.append(result if plain else np.empty(result.shape))
+    return targets

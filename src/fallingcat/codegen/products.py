@@ -1,0 +1,186 @@
+"""Products of blocks as loops over tiles, as LLVM text.
+
+In a batch an element is a vector with one state per lane. For one state an element is a number, and a vector holds
+neighbouring columns of the right factor. Either way each entry is the same chain of fused multiply-adds. The product goes
+to a block of the workspace or, when its entries are results and nothing else, straight to the outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fallingcat.codegen.lanes import Lanes
+from fallingcat.codegen.schedule import Direct
+from fallingcat.trace.blocks import Product
+
+Store = Callable[["TileWriter", "Tile", dict[tuple[int, int], str]], None]
+"""Puts the sums of a tile, by (row, column) of vectors, where they belong."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A run of columns, and the tile it is covered with; sums, factors and a product fit in sixteen registers."""
+
+    first: int
+    """First column of the run, in the product."""
+    length: int
+    rows: int
+    columns: int
+    """In vectors."""
+    vector: Lanes
+    output: int = 0
+    place: int = 0
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a product reads and writes: slots of the workspace, and the parameters of its function."""
+
+    parameters: str
+    left: int
+    right: int
+    out: int
+    slot: Lanes
+    """The element of the workspace."""
+    vector: Lanes
+    """What is computed with; wider than a slot, it spans columns."""
+    direct: Direct | None
+    store_direct: Store
+
+
+def product_text(name: str, op: Product, site: Site) -> str:
+    """The function that computes a product."""
+    runs = site.direct.runs if site.direct else ((0, op.columns, 0, 0),)
+    texts, table = [], ""
+    labels = [f"run{k}" for k in range(len(runs))] + ["done"]
+    for k, run in enumerate(runs):
+        tile = _tile(op, site, run)
+        writer = TileWriter(op, site, tile, f"{labels[k]}.", name)
+        texts.append(writer.loops(labels[k], labels[k + 1]))
+    if site.direct:
+        offsets = ", ".join(f"i64 {x}" for x in site.direct.rows)
+        table = f"@{name}_rows = internal constant [{len(site.direct.rows)} x i64] [{offsets}]\n"
+    body = "\n".join(texts)
+    return (
+        f"{table}define internal void @{name}({site.parameters}) #2 {{\nentry:\n  br label %run0\n{body}\ndone:\n  ret void\n}}"
+    )
+
+
+def _tile(op: Product, site: Site, run: tuple[int, int, int, int]) -> Tile:
+    first, length, output, place = run
+    span = site.vector.width // site.slot.width
+    vector = site.vector if length >= span else site.slot
+    vectors = length // (vector.width // site.slot.width)
+    if site.direct and site.slot.width > 1:
+        # a row of as many columns as there are lanes is transposed in registers and stored as a piece of each state's row
+        columns = min(vectors, site.slot.width)
+        return Tile(first, length, min(op.rows, max(1, 8 // columns)), columns, vector, output, place)
+    columns = min(2, vectors)
+    return Tile(first, length, min(op.rows, 8 // columns), columns, vector, output, place)
+
+
+class TileWriter:
+    """Writes the loops over the tiles of one run of columns."""
+
+    def __init__(self, op: Product, site: Site, tile: Tile, prefix: str, function: str) -> None:
+        self.op, self.site, self.tile, self.prefix, self.function = op, site, tile, prefix, function
+        self.span = tile.vector.width // site.slot.width
+        self.lines: list[str] = []
+
+    def emit(self, text: str) -> str:
+        name = f"%{self.prefix}v{len(self.lines)}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def do(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
+    def element(self, base: str, index: int | str) -> str:
+        return self.emit(f"getelementptr {self.site.slot.type}, ptr {base}, i64 {index}")
+
+    def loops(self, label: str, after: str) -> str:
+        """Tiles across and down; the last of a row or column may overlap the one before and writes the same again."""
+        rows, wide = self.tile.rows, self.tile.columns * self.span
+        last_row, last_column = self.op.rows - rows, self.tile.length - wide
+        self._tile()
+        p = f"%{self.prefix}"
+        return "\n".join(
+            [
+                f"{label}:",
+                f"  br label {p}across",
+                f"{p[1:]}across:",
+                f"  {p}j = phi i64 [0, %{label}], [{p}j_next, {p}next]",
+                f"  br label {p}down",
+                f"{p[1:]}down:",
+                f"  {p}i = phi i64 [0, {p}across], [{p}i_next, {p}down]",
+                *self.lines,
+                f"  {p}i_step = add i64 {p}i, {rows}",
+                f"  {p}i_last = icmp sge i64 {p}i, {last_row}",
+                f"  {p}i_next = call i64 @llvm.smin.i64(i64 {p}i_step, i64 {last_row})",
+                f"  br i1 {p}i_last, label {p}next, label {p}down",
+                f"{p[1:]}next:",
+                f"  {p}j_step = add i64 {p}j, {wide}",
+                f"  {p}j_last = icmp sge i64 {p}j, {last_column}",
+                f"  {p}j_next = call i64 @llvm.smin.i64(i64 {p}j_step, i64 {last_column})",
+                f"  br i1 {p}j_last, label %{after}, label {p}across",
+            ]
+        )
+
+    @property
+    def i(self) -> str:
+        return f"%{self.prefix}i"
+
+    @property
+    def j(self) -> str:
+        return f"%{self.prefix}j"
+
+    def _tile(self) -> None:
+        op, tile, T = self.op, self.tile, self.tile.vector.type
+        row = self.emit(f"mul i64 {self.i}, {op.left_width}")
+        a = self.element(self.element("%ws", self.site.left + op.first_row * op.left_width), row)
+        b = self.element(self.element("%ws", self.site.right + op.first_column + tile.first), self.j)
+        sums: dict[tuple[int, int], str] = {}
+        for k, inner in enumerate(op.inner):
+            right = [self._load_right(b, k * op.right_width + c * self.span) for c in range(tile.columns)]
+            for r in range(tile.rows):
+                left = self._load_left(a, r * op.left_width + inner)
+                for c in range(tile.columns):
+                    if k == 0:
+                        sums[r, c] = self.emit(f"fmul {T} {left}, {right[c]}")
+                    else:
+                        terms = f"{T} {left}, {T} {right[c]}, {T} {sums[r, c]}"
+                        sums[r, c] = self.emit(f"call {T} @llvm.fma.{tile.vector.suffix}({terms})")
+        if self.site.direct:
+            self.site.store_direct(self, tile, sums)
+        else:
+            self._store_block(sums)
+
+    def _load_right(self, base: str, index: int) -> str:
+        where = self.element(base, index)
+        return self.emit(f"load {self.tile.vector.type}, ptr {where}, align {self.site.slot.align}")
+
+    def _load_left(self, base: str, index: int) -> str:
+        where = self.element(base, index)
+        x = self.emit(f"load {self.site.slot.type}, ptr {where}, align {self.site.slot.align}")
+        T, W = self.tile.vector.type, self.tile.vector.width
+        if self.span > 1:
+            one = self.emit(f"insertelement {T} undef, double {x}, i32 0")
+            x = self.emit(f"shufflevector {T} {one}, {T} undef, <{W} x i32> zeroinitializer")
+        return self.emit(f"fneg {T} {x}") if self.op.negate else x
+
+    def _store_block(self, sums: dict[tuple[int, int], str]) -> None:
+        row = self.emit(f"mul i64 {self.i}, {self.op.columns}")
+        corner = self.emit(f"add i64 {row}, {self.j}")
+        target = self.element(self.element("%ws", self.site.out), corner)
+        for (r, c), total in sums.items():
+            where = self.element(target, r * self.op.columns + c * self.span)
+            self.do(f"store {self.tile.vector.type} {total}, ptr {where}, align {self.site.slot.align}")
+
+    def place_of_row(self, r: int) -> str:
+        """Where, in its output, the first entry of the tile in row i + r of the product lies."""
+        row = self.emit(f"add i64 {self.i}, {r}")
+        where = self.emit(f"getelementptr i64, ptr @{self.function}_rows, i64 {row}")
+        start = self.emit(f"load i64, ptr {where}, align 8")
+        at = self.emit(f"add i64 {start}, {self.tile.place}")
+        return self.emit(f"add i64 {at}, {self.j}")

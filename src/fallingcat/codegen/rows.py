@@ -1,0 +1,251 @@
+"""Rows of states handed to a batched kernel, with the interpreter lock released.
+
+    PyObject *fc_many(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+    PyObject *fc_rows(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+
+`fc_many` takes the arguments of a user as they come, inputs and then outputs, and does all of them if everything is a plain
+batch; `fc_rows` takes start, stop, arrays that were checked before (2-d, contiguous; an input of one row is repeated) and a
+workspace array, and does one thread's share. Both first test the quaternions and whether an output shares memory with another
+array. They answer 0, or 1 without having computed anything; then it is for Python to convert, to check and to explain.
+
+`fc_many` reads the inside of exact arrays only and may be called with anything. `fc_rows` reads its arguments as what they are
+said to be: only `NativeBatch.run` calls it. Both hold nothing beyond the call; their callers hold the arrays.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fallingcat.codegen import cpython, native
+from fallingcat.codegen.builder import Function
+from fallingcat.codegen.call import DENSE, PARAMETERS, quaternion_fits
+from fallingcat.task import Input, Output, Task
+
+Array = NDArray[np.float64]
+
+ALIGNMENT = 64
+"""Bytes, of the workspace: a cache line."""
+
+
+class NativeBatch:
+    """The compiled functions for batches of one task."""
+
+    def __init__(self, task: Task, code: native.Code, workspace: int) -> None:
+        self._task = task
+        self._code = code
+        self._size = workspace + ALIGNMENT // 8
+        i64, pointer = ctypes.c_int64, ctypes.c_void_p
+        self._batch = ctypes.CFUNCTYPE(None, i64, i64, pointer, pointer, pointer)(code.address("fc_batch"))
+        self._check = ctypes.CFUNCTYPE(i64, i64, pointer, i64)(code.address("fc_check"))
+        self._rows: Any = None
+        self.many: Any = None
+        """(inputs and outputs) -> 0, or 1 if they are not a plain batch; None where calls of this kind are not possible."""
+        if cpython.fast_calls_possible():
+            bind = ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.py_object)(code.address("fc_bind"))
+            bind(np.ndarray, np.dtype(np.float64))
+            self._rows = _pointed("rows", code)
+            if task.inputs:  # without them there are no rows to count
+                self.many = _pointed("many", code)
+
+    def run(self, start: int, stop: int, rows: Sequence[Array], outs: Sequence[Array]) -> bool:
+        """Compute rows start..stop-1; False if a quaternion is far from unit length or outputs share memory."""
+        workspace = np.empty(self._size)
+        if self._rows is not None:
+            return bool(self._rows(start, stop, *rows, *outs, workspace) == 0)
+        return self._run_by_ctypes(start, stop, rows, outs, workspace)
+
+    def _run_by_ctypes(self, start: int, stop: int, rows: Sequence[Array], outs: Sequence[Array], workspace: Array) -> bool:
+        if any(np.may_share_memory(out, other) for k, out in enumerate(outs) for other in (*rows, *outs[:k])):
+            return False
+        for spec, a in zip(self._task.inputs, rows, strict=True):
+            stride = 0 if len(a) == 1 else spec.size
+            for at in spec.quaternions:
+                if self._check(stop - start, a.ctypes.data + 8 * (start * stride + at), stride):
+                    return False
+        pointers = (ctypes.c_void_p * (len(rows) + len(outs)))(*[a.ctypes.data for a in (*rows, *outs)])
+        strides = (ctypes.c_int64 * max(1, len(rows)))(*[0 if len(a) == 1 else a.shape[1] for a in rows])
+        self._batch(start, stop, pointers, strides, (workspace.ctypes.data + ALIGNMENT - 1) & -ALIGNMENT)
+        return True
+
+
+def _pointed(name: str, code: native.Code) -> Any:
+    function = cpython.builtin(name, None, "", __name__)
+    cpython.point(function, code.address(f"fc_{name}"), (code,))
+    return function
+
+
+def rows_text(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int) -> str:
+    """The module text with `fc_many`, `fc_rows` and the `fc_bind` that `fc_many` needs."""
+    return "\n".join([_DECLARATIONS, _guarded(inputs, outputs), _rows(inputs, outputs), _many(inputs, outputs, workspace)])
+
+
+_DECLARATIONS = """
+@fc_array_type = internal global ptr null, align 8
+@fc_float64 = internal global ptr null, align 8
+declare i64 @fc_PyLong_AsLongLong(ptr)
+declare ptr @fc_PyLong_FromLongLong(i64)
+declare ptr @fc_PyEval_SaveThread()
+declare void @fc_PyEval_RestoreThread(ptr)
+declare ptr @fc_PyMem_RawMalloc(i64)
+declare void @fc_PyMem_RawFree(ptr)
+declare ptr @fc_PyErr_NoMemory()
+define void @fc_bind(ptr %array_type, ptr %float64) {
+  store ptr %array_type, ptr @fc_array_type, align 8
+  store ptr %float64, ptr @fc_float64, align 8
+  ret void
+}"""
+
+
+def _rows(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> str:
+    """start, stop, arrays, workspace: one thread's share. An input of one row has stride 0."""
+    f = Function("fc_rows", "ptr", PARAMETERS)
+    count = len(inputs) + len(outputs)
+    start, stop = (f.call("i64", "fc_PyLong_AsLongLong", f"ptr {f.load('ptr', '%args', 8 * k)}") for k in range(2))
+    pointers, strides = f.room("ptr", count), f.room("i64", len(inputs))
+    total = stop
+    for j in range(count):
+        a = f.load("ptr", "%args", 8 * (j + 2))
+        f.store("ptr", f.load("ptr", a, cpython.DATA), pointers, 8 * j)
+        rows = f.load("i64", f.load("ptr", a, cpython.DIMENSIONS))
+        if j < len(inputs):
+            stride = f.value(f"select i1 {f.same(rows, '1', 'i64')}, i64 0, i64 {inputs[j].size}")
+            f.store("i64", stride, strides, 8 * j)
+        elif j == len(inputs):
+            total = rows
+    memory = f.load("ptr", f.load("ptr", "%args", 8 * (count + 2)), cpython.DATA)
+    f.give(_answer(f, _run(f, start, stop, total, pointers, strides, memory)))
+    return f.text
+
+
+def _many(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int) -> str:
+    """Inputs and outputs of a user: computed if all are dense arrays with the same number of rows."""
+    f = Function("fc_many", "ptr", PARAMETERS)
+    refuse, no_memory = f.label("refuse"), f.label("no_memory")
+    shapes = [(i.size,) for i in inputs] + [o.shape for o in outputs]
+    f.require(f.same("%nargs", str(len(shapes)), "i64"), refuse)
+    array_type, float64 = f.load("ptr", "@fc_array_type"), f.load("ptr", "@fc_float64")
+    arrays: list[str] = []
+    total = ""
+    for j, shape in enumerate(shapes):
+        a = f.load("ptr", "%args", 8 * j)
+        f.require(f.same(f.load("ptr", a, cpython.TYPE), array_type), refuse)
+        rows = _plain_rows(f, a, float64, shape, DENSE if j < len(inputs) else DENSE | cpython.WRITEABLE, refuse)
+        f.require(f.same(rows, total, "i64") if total else f.value(f"icmp sgt i64 {rows}, 0"), refuse)
+        total = total or rows
+        arrays.append(a)
+    pointers, strides = f.room("ptr", len(arrays)), f.room("i64", len(inputs))
+    for j, a in enumerate(arrays):
+        f.store("ptr", f.load("ptr", a, cpython.DATA), pointers, 8 * j)
+    for j, spec in enumerate(inputs):
+        f.store("i64", str(spec.size), strides, 8 * j)
+    memory = f.call("ptr", "fc_PyMem_RawMalloc", f"i64 {8 * workspace + ALIGNMENT}")
+    f.require(f.value(f"icmp ne ptr {memory}, null"), no_memory)
+    bad = _run(f, "0", total, total, pointers, strides, memory)
+    f.call("void", "fc_PyMem_RawFree", f"ptr {memory}")
+    f.give(_answer(f, bad))
+    f.begin(refuse)
+    f.give(_answer(f, "1"))
+    f.begin(no_memory)
+    f.give(f.call("ptr", "fc_PyErr_NoMemory"))
+    return f.text
+
+
+def _plain_rows(f: Function, a: str, float64: str, shape: tuple[int, ...], flags: int, refuse: str) -> str:
+    """Go on if an array holds rows of that shape, one after the other; how many."""
+    right_type = f.same(f.load("ptr", a, cpython.DESCR), float64)
+    right_axes = f.same(f.load("i32", a, cpython.NDIM), str(1 + len(shape)), "i32")
+    right_flags = f.same(f.value(f"and i32 {f.load('i32', a, cpython.FLAGS)}, {flags}"), str(flags), "i32")
+    f.require(f.both(f.both(right_type, right_axes), right_flags), refuse)
+    dimensions = f.load("ptr", a, cpython.DIMENSIONS)
+    for k, n in enumerate(shape):
+        f.require(f.same(f.load("i64", dimensions, 8 * (k + 1)), str(n), "i64"), refuse)
+    return f.load("i64", dimensions)
+
+
+def _run(f: Function, start: str, stop: str, total: str, pointers: str, strides: str, memory: str) -> str:
+    return f.call(
+        "i64", "fc_guarded", f"i64 {start}", f"i64 {stop}", f"i64 {total}", f"ptr {pointers}", f"ptr {strides}", f"ptr {memory}"
+    )  # fmt: skip
+
+
+def _answer(f: Function, bad: str) -> str:
+    return f.call("ptr", "fc_PyLong_FromLongLong", f"i64 {bad}")
+
+
+def _guarded(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> str:
+    """Rows start..stop-1 of `total`; 1 if an output shares memory or a quaternion is far from unit length, else 0."""
+    parameters = ("i64 %start", "i64 %stop", "i64 %total", "ptr %pointers", "ptr %strides", "ptr %memory")
+    f = Function("fc_guarded", "i64", parameters, internal=True)
+    data = [f.load("ptr", "%pointers", 8 * j) for j in range(len(inputs) + len(outputs))]
+    stride = [f.load("i64", "%strides", 8 * j) for j in range(len(inputs))]
+    bad = _shared_memory(f, inputs, outputs, data, stride)
+    thread = f.call("ptr", "fc_PyEval_SaveThread")
+    states = f.value("sub i64 %stop, %start")
+    for j, spec in enumerate(inputs):
+        for at in spec.quaternions:
+            first = f.value(f"add i64 {f.value(f'mul i64 %start, {stride[j]}')}, {at}")
+            place = f.value(f"getelementptr double, ptr {data[j]}, i64 {first}")
+            far = f.call("i64", "fc_check", f"i64 {states}", f"ptr {place}", f"i64 {stride[j]}")
+            bad = f.value(f"or i64 {bad}, {far}")
+    go, end = f.label("go"), f.label("end")
+    f.branch(f.same(bad, "0", "i64"), go, end)
+    f.begin(go)
+    number = f.value("ptrtoint ptr %memory to i64")
+    aligned = f.value(f"and i64 {f.value(f'add i64 {number}, {ALIGNMENT - 1}')}, {-ALIGNMENT}")
+    workspace = f.value(f"inttoptr i64 {aligned} to ptr")
+    f.call("void", "fc_batch", "i64 %start", "i64 %stop", "ptr %pointers", "ptr %strides", f"ptr {workspace}")
+    f.go(end)
+    f.begin(end)
+    f.call("void", "fc_PyEval_RestoreThread", f"ptr {thread}")
+    f.give(bad)
+    return f.text
+
+
+def _shared_memory(
+    f: Function, inputs: tuple[Input, ...], outputs: tuple[Output, ...], data: Sequence[str], stride: Sequence[str]
+) -> str:
+    """1 if an output overlaps an input or another output; arrays without entries overlap nothing."""
+    sizes = [i.size for i in inputs] + [o.size for o in outputs]
+    begin, end = [], []
+    for j, size in enumerate(sizes):
+        rows = "%total"
+        if j < len(inputs):
+            rows = f.value(f"select i1 {f.same(stride[j], '0', 'i64')}, i64 1, i64 %total")
+        begin.append(f.value(f"ptrtoint ptr {data[j]} to i64"))
+        end.append(f.value(f"add i64 {begin[j]}, {f.value(f'mul i64 {rows}, {8 * size}')}"))
+    shared = "false"
+    for j in range(len(inputs), len(sizes)):
+        for k in range(j):
+            if sizes[j] and sizes[k]:
+                left, right = f.value(f"icmp ult i64 {begin[j]}, {end[k]}"), f.value(f"icmp ult i64 {begin[k]}, {end[j]}")
+                shared = f.value(f"or i1 {shared}, {f.both(left, right)}")
+    return f.value(f"zext i1 {shared} to i64")
+
+
+def check_text(tolerance: float) -> str:
+    """i64 fc_check(i64 rows, ptr quaternions, i64 stride): 1 if any is far from unit length.
+
+    Squared lengths that are not finite pass: they make the result not a number.
+    """
+    f = Function("fc_check", "i64", ("i64 %rows", "ptr %quaternions", "i64 %stride"))
+    loop, test, more, fine, bad = (f.label(x) for x in ("loop", "test", "more", "fine", "bad"))
+    f.go(loop)
+    f.begin(loop)
+    i = f.value(f"phi i64 [0, %entry], [%next, %{more}]")
+    f.branch(f.value(f"icmp slt i64 {i}, %rows"), test, fine)
+    f.begin(test)
+    place = f.value(f"getelementptr double, ptr %quaternions, i64 {f.value(f'mul i64 {i}, %stride')}")
+    f.branch(quaternion_fits(f, place, tolerance), more, bad)
+    f.begin(more)
+    f.do(f"%next = add i64 {i}, 1")
+    f.go(loop)
+    f.begin(fine)
+    f.give("0")
+    f.begin(bad)
+    f.give("1")
+    return "\n" + f.text + "\n"

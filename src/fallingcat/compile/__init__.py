@@ -1,4 +1,0 @@
-"""Compiling: from a program to machine code, called from Python with one state or a batch."""
-
-from fallingcat.compile.kernel import Kernel as Kernel
-from fallingcat.compile.threads import set_threads as set_threads

@@ -1,0 +1,111 @@
+"""Functions compiled before they are needed, several at a time.
+
+Other processes compile and leave the code in the cache; this one then finds it there. Without a cache, with one processor, or
+where a process cannot be started, this process compiles one function after the other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from fallingcat.codegen import cache
+
+Job = tuple[str, dict[str, Any]]
+"""The name of a function and its options."""
+
+_WORKER = """
+import pickle, sys
+sys.path[:] = pickle.load(sys.stdin.buffer)
+robot, jobs = pickle.load(sys.stdin.buffer)
+for name, options, single, batch in jobs:
+    robot.kernel(name, **options).prepare(single, batch)
+    print(name, flush=True)
+"""
+
+
+def as_jobs(functions: Iterable[str | tuple[str, Mapping[str, Any]]]) -> list[Job]:
+    """Names, or names with options, as jobs."""
+    return [(job, {}) if isinstance(job, str) else (job[0], dict(job[1])) for job in functions]
+
+
+def compile_ahead(robot: Any, jobs: Sequence[Job], single: bool, batch: bool, progress: bool) -> None:
+    """Make the code of all functions; their kernels have it when this returns."""
+    kernels = [robot.kernel(name, **options) for name, options in jobs]  # first of all: do they exist?
+    missing = [k for k, kernel in enumerate(kernels) if not kernel.at_hand(single, batch)]
+    workers = min(processors(), len(missing))
+    with _bar(len(missing), progress) as step:
+        if workers > 1 and cache.usable():
+            _in_processes(robot, [[(*jobs[k], single, batch) for k in missing[w::workers]] for w in range(workers)], step)
+        for kernel in kernels:
+            ready = kernel.at_hand(single, batch)
+            kernel.prepare(single, batch)
+            if not ready:
+                step(kernel.task.name)
+
+
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _in_processes(robot: Any, shares: Sequence[Sequence[Any]], step: Callable[[str], None]) -> None:
+    """One process for each share of the work; what they do not manage is left to this one."""
+    done: SimpleQueue[str] = SimpleQueue()
+    started: list[subprocess.Popen[bytes]] = []
+    try:
+        for share in shares:
+            started.append(_start(pickle.dumps(sys.path) + pickle.dumps((robot, share))))
+        readers = [threading.Thread(target=_read, args=(process, done), daemon=True) for process in started]
+        for reader in readers:
+            reader.start()
+        while any(reader.is_alive() for reader in readers) or not done.empty():
+            with contextlib.suppress(Empty):
+                step(done.get(timeout=0.1))
+    except (OSError, pickle.PicklingError, AttributeError, TypeError):  # no more processes, or a robot that cannot be sent
+        return
+    finally:
+        for process in started:  # also after an interrupt
+            process.kill()
+            process.wait()
+
+
+def _start(work: bytes) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-c", _WORKER],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=os.environ | {"FALLINGCAT_QUIET": "1"},
+    )  # fmt: skip
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError), process.stdin:
+        process.stdin.write(work)
+    return process
+
+
+def _read(process: subprocess.Popen[bytes], done: SimpleQueue[str]) -> None:
+    """Every line is the name of a function that is ready."""
+    assert process.stdout is not None
+    with process.stdout:
+        for line in process.stdout:
+            done.put(line.decode().strip())
+
+
+@contextlib.contextmanager
+def _bar(total: int, progress: bool) -> Iterator[Callable[[str], None]]:
+    """A progress bar on a terminal, gone when all is done."""
+    if not progress or total < 2 or sys.stderr is None or not sys.stderr.isatty():
+        yield lambda what: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("compiling"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        line = bar.add_task("", total=total)
+        yield lambda what: bar.update(line, advance=1, description=f"{what} is ready")

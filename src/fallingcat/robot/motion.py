@@ -1,0 +1,128 @@
+"""The methods of a robot for motions: the base that follows from the shape (paper 003, Sec. V-3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fallingcat.errors import InputError
+from fallingcat.motion import Trajectory, reconstruction, spline
+from fallingcat.motion.trajectory import check_times
+from fallingcat.robot.runner import Part
+
+if TYPE_CHECKING:
+    from fallingcat.robot.robot import Robot
+
+Array = NDArray[np.float64]
+Shapes = ArrayLike | Callable[[Array], Any]
+"""Samples (times, nq - 7), or a function of times that gives shapes, their velocities and accelerations."""
+
+
+CLOSE = 1e-6
+"""Shapes that are to be the same may differ by this."""
+
+
+class Motions(Part):
+    """The part of `Robot` that is about motions."""
+
+    def reconstruct(
+        self, q0: ArrayLike, shapes: Shapes, times: ArrayLike, momentum: ArrayLike = 0, tolerance: float = 1e-10
+    ) -> Trajectory:
+        """The motion of a free robot whose shape moves as given: its base follows from the connection (paper 003, Sec. V-3).
+
+        q0: the first configuration: where the base starts.
+        shapes: joint coordinates (times, nq - 7), between which a spline is laid, or a function of times (k,) that gives
+        shapes (k, nq - 7), their velocities and their accelerations (k, n).
+        times: (times,), increasing.
+        momentum: about the origin of the world and in its axes, (6,), as `momentum_map` gives it; 0 for none. It stays
+        constant: gravity does not act, or all is seen from a frame that falls freely.
+        tolerance: how well the pose of the base is known, m or rad.
+
+        `.holonomy` of the result is where the path leaves the base.
+        """
+        robot = cast("Robot", self)
+        t, path = _path(robot, shapes, times)
+        p = _momentum(momentum)
+        q = reconstruction.converged(robot, path, t, _start(robot, q0, path, t), p, tolerance)
+        motion = path(t)
+        H = robot.split(q)[0]
+        mu = None if p is None else np.linalg.solve(robot.locked_inertia(q), reconstruction.to_base(H, p)[..., None])[..., 0]
+        nu = np.concatenate([robot.base_velocity(q, motion.ds, mu), motion.ds], axis=1)
+        a = robot.base_acceleration(q, nu, motion.dds)
+        a[:, :3] -= np.einsum("kji,j->ki", H[:, :3, :3], robot.gravity)  # it falls with the frame
+        return Trajectory(robot, t, q, nu, np.concatenate([a, motion.dds], axis=1))
+
+    def area_estimate(self, shapes: Shapes, times: ArrayLike) -> Array:
+        """An estimate of where a closed path of shapes leaves the base without momentum, as a twist (6,) in the base's frame.
+
+        It is -integral of the curvature over the cone from the first shape to the path. The logarithm of the holonomy,
+        `difference(q[0], q[-1])[:6]` of the reconstruction, differs from it in the third order of the size of the loop.
+        """
+        robot = cast("Robot", self)
+        t, path = _path(robot, shapes, times)
+        off = float(np.abs(robot.difference(_first(robot, path, t), _first(robot, path, t[-1:]))).max())
+        if off > CLOSE:
+            raise InputError("the path of shapes is not closed", expected="the first shape at the end", got=f"off by {off:.3g}")
+        return reconstruction.area_integral(robot, path, t)
+
+
+def _path(robot: Robot, shapes: Shapes, times: ArrayLike) -> tuple[Array, reconstruction.Path]:
+    """The times, and the shapes as a function of them."""
+    if not robot.floating:
+        raise InputError("a fixed base does not move, whatever the shape does", hint="load the robot with floating=True")
+    t = check_times(times)
+    if len(t) < 2:
+        raise InputError("a motion takes two times or more", got=str(len(t)))
+    if callable(shapes):
+        return t, _checked(robot, shapes)
+    s = np.asarray(shapes, dtype=np.float64)
+    if s.shape != (len(t), robot.nq - 7):
+        raise InputError("shapes do not fit", expected=f"({len(t)}, {robot.nq - 7}): a shape for each time", got=str(s.shape))
+    samples = Trajectory.from_samples(robot, t, reconstruction.configurations(robot, s))
+
+    def path(x: Array) -> reconstruction.Motion:
+        q, nu, dnu = spline.interpolate(robot, samples.t, spline.States(samples.q, samples.nu, samples.dnu), x)
+        return reconstruction.Motion(q[:, 7:], nu[:, 6:], dnu[:, 6:])
+
+    return t, path
+
+
+def _checked(robot: Robot, shapes: Callable[[Array], Any]) -> reconstruction.Path:
+    """A function of times whose results are looked at."""
+    sizes = robot.nq - 7, robot.n, robot.n
+
+    def path(x: Array) -> reconstruction.Motion:
+        found = shapes(x)
+        parts = tuple(np.asarray(part, dtype=np.float64) for part in found)
+        if [part.shape for part in parts] != [(len(x), size) for size in sizes]:
+            expected = ", ".join(f"({len(x)}, {size})" for size in sizes) + ": shapes, velocities, accelerations"
+            raise InputError("the function of shapes does not fit", expected=expected, got=str([part.shape for part in parts]))
+        return reconstruction.Motion(*parts)
+
+    return path
+
+
+def _start(robot: Robot, q0: ArrayLike, path: reconstruction.Path, t: Array) -> Array:
+    """The first configuration, whose shape is that of the path."""
+    q = robot.configuration(*robot.split(q0))  # also checks it
+    off = float(np.abs(robot.difference(reconstruction.configurations(robot, q[..., 7:]), _first(robot, path, t))).max())
+    if q.ndim != 1 or off > CLOSE:
+        got = f"they differ by {off:.3g}"
+        raise InputError("q0 does not begin the path of shapes", expected="joints as in the first shape", got=got)
+    return q
+
+
+def _first(robot: Robot, path: reconstruction.Path, t: Array) -> Array:
+    return np.asarray(reconstruction.configurations(robot, path(t[:1]).s)[0])
+
+
+def _momentum(momentum: ArrayLike) -> Array | None:
+    """None for no momentum."""
+    p = np.asarray(momentum, dtype=np.float64)
+    if p.shape not in ((), (6,)) or (p.ndim == 0 and p != 0.0) or not np.all(np.isfinite(p)):
+        expected = "0, or (6,): linear and angular, about the origin of the world"
+        raise InputError("the momentum does not fit", expected=expected, got=repr(momentum))
+    return p if p.any() else None

@@ -1,0 +1,154 @@
+"""Wrenches that a user applies to frames, and what compiled functions take: wrenches on bodies.
+
+A frame is fixed to its body, so that a wrench on it is a constant linear map away from a wrench on the body. One compiled
+function takes wrenches on all bodies, whatever frames they come from; the map is a small table for each set of frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fallingcat.algorithms.held_wrenches import SIZES
+from fallingcat.arrays.arguments import FLOAT64
+from fallingcat.errors import InputError
+from fallingcat.model.model import WORLD, FrameOf, Model
+from fallingcat.spatial.vec3 import IDENTITY, add, cross, mat, matvec, scale, transpose, vec
+from fallingcat.task import Input
+
+Array = NDArray[np.float64]
+
+KEPT = 1024
+"""Tables, and choices of frames, that a robot keeps."""
+
+
+Key = tuple[tuple[str, ...], str, tuple[tuple[float, ...], ...] | None]
+"""Frames, axes, points: what the table depends on."""
+
+
+class Wrenches:
+    """Wrenches on named frames as one array, in axes of your choice.
+
+    frames: a frame, or k of them. values: (..., 6) or (..., k, 6): force and moment, acting on the robot.
+    axes: "body", those of the frame; "mixed", the world's orientation at the frame's origin; "inertial", the world's own, about
+    its origin. Derivatives hold a wrench fixed in the axes it is given in.
+    point: (3,) or (k, 3), in the coordinates of the frame: where the force acts instead of the origin.
+
+    >>> robot.inverse_dynamics(q, nu, dnu, fc.Wrenches(["left_foot", "right_foot"], w, axes="mixed"))
+    """
+
+    def __init__(
+        self, frames: str | Iterable[str], values: ArrayLike, axes: str = "body", point: ArrayLike | None = None
+    ) -> None:
+        single = isinstance(frames, str)
+        if not isinstance(frames, Iterable):
+            raise InputError("wrenches: frames are not names", expected="a name, or several", got=type(frames).__name__)
+        self.frames: tuple[str, ...] = (frames,) if isinstance(frames, str) else tuple(frames)
+        if axes not in SIZES:
+            raise InputError("wrenches: unknown axes", expected="'body', 'mixed' or 'inertial'", got=repr(axes))
+        self.axes = axes
+        self.values: Any = np.asarray(values)
+        if single:
+            self.values = self.values[..., None, :] if self.values.ndim else self.values
+        if self.values.ndim < 2 or self.values.shape[-2:] != (len(self.frames), 6):
+            expected = "(..., 6)" if single else f"(..., {len(self.frames)}, 6), one wrench for each frame"
+            raise InputError("wrenches have the wrong shape", expected=expected, got=str(np.shape(values)))
+        self.points = _points(point, len(self.frames), axes)
+        self.key: Key = (self.frames, axes, self.points)
+
+    def __repr__(self) -> str:
+        return f"<Wrenches on {', '.join(self.frames)}: {self.axes} axes, {self.values.shape}>"
+
+
+def _points(point: ArrayLike | None, count: int, axes: str) -> tuple[tuple[float, ...], ...] | None:
+    """One point for each frame."""
+    if point is None:
+        return None
+    if axes == "inertial":
+        raise InputError(
+            "wrenches: a point with inertial axes", expected="no point: such wrenches are about the world's origin",
+            hint="axes='mixed' has the world's orientation and acts at the point",
+        )  # fmt: skip
+    try:
+        a = np.asarray(point, dtype=np.float64)
+    except (TypeError, ValueError):
+        a = np.array(np.nan)
+    if a.shape not in ((3,), (count, 3)) or not np.isfinite(a).all():
+        raise InputError("wrenches: point does not fit", expected=f"numbers of shape (3,) or ({count}, 3)", got=repr(point))
+    return tuple(map(tuple, np.broadcast_to(a, (count, 3)).tolist()))
+
+
+class BodyWrenches(NamedTuple):
+    """Wrenches on all bodies, as compiled functions take them."""
+
+    values: NDArray[Any]
+    """(..., number of bodies times numbers per body)"""
+    axes: str
+
+
+class Table(NamedTuple):
+    """From wrenches on frames to wrenches on bodies."""
+
+    checks: tuple[Input, ...]
+    shapes: list[tuple[int, ...]]
+    """Of wrenches for one state."""
+    lines: Array
+    """(factor, from, to): see `compile.spread`."""
+    size: int
+    """Numbers for all bodies."""
+
+
+def taken_apart(name: str, wrenches: Any) -> tuple[Key, Any]:
+    """What a table depends on, and one array (..., 6) for each frame."""
+    if type(wrenches) is dict or isinstance(wrenches, Mapping):
+        return (tuple(wrenches), "body", None), tuple(wrenches.values())
+    if isinstance(wrenches, Wrenches):
+        return wrenches.key, wrenches.values
+    raise InputError(
+        f"{name}: wrenches is not a mapping", expected="frame name -> (..., 6), or fc.Wrenches", got=type(wrenches).__name__,
+        hint='as in wrenches={"left_foot": w}',
+    )  # fmt: skip
+
+
+def one_state(values: Any, shapes: list[tuple[int, ...]]) -> Array | None:
+    """Plain wrenches for one state one after the other; None if they are anything else."""
+    if type(values) is np.ndarray:
+        return values.reshape(-1) if values.ndim == 2 and values.dtype == FLOAT64 else None
+    try:
+        if [v.shape for v in values] != shapes:
+            return None
+    except AttributeError:
+        return None
+    together = np.concatenate(values)
+    return together if type(together) is np.ndarray and together.dtype == FLOAT64 else None
+
+
+def table(model: Model, key: Key) -> Table:
+    """The map for a set of frames. Sums go in the order of the robot's frames, whatever order they are given in."""
+    frames, axes, points = key
+    places = [model.frame(frame) for frame in frames]
+    order = {name: k for k, (name, _) in enumerate(model.frames)}
+    lines: list[tuple[float, int, int]] = []
+    for k in sorted(range(len(frames)), key=lambda k: order[frames[k]]):
+        if places[k].body != WORLD:  # a wrench on the ground does nothing
+            start = SIZES[axes] * places[k].body
+            for i, row in enumerate(_matrix(places[k], axes, (0.0, 0.0, 0.0) if points is None else points[k])):
+                lines += [(x, 6 * k + j, start + i) for j, x in enumerate(row) if x != 0.0]
+    checks = tuple(Input(f"wrenches[{frame!r}]", 6) for frame in frames)
+    return Table(checks, [(6,)] * len(frames), np.array(lines, dtype=np.float64).reshape(-1, 3), SIZES[axes] * len(model.bodies))
+
+
+def _matrix(place: FrameOf, axes: str, point: tuple[float, ...]) -> list[tuple[float, ...]]:
+    """From a wrench on a frame to the numbers of its body: force and moment, and f p^T for mixed axes."""
+    R, zero = mat(place.pose.rotation), (0.0, 0.0, 0.0)
+    unit: list[tuple[float, ...]] = [*((*row, *zero) for row in IDENTITY), *((*zero, *row) for row in IDENTITY)]
+    if axes == "inertial":
+        return unit
+    p = add(place.pose.position, matvec(R, vec(point)))
+    if axes == "body":
+        levers = transpose(mat([cross(p, column) for column in transpose(R)]))
+        return [*((*row, *zero) for row in R), *((*lever, *row) for lever, row in zip(levers, R, strict=True))]
+    return [*unit, *((*scale(x, row), *zero) for row in IDENTITY for x in p)]

@@ -1,0 +1,178 @@
+"""The quick ways into compiled code, and that nothing else is made on the way."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import pydoc
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fallingcat as fc
+from fallingcat.codegen import Kernel
+from fallingcat.functions import FUNCTIONS, task
+
+
+def test_a_method_taken_before_its_first_call_is_the_same_one(ball: fc.Robot) -> None:
+    """What a loop holds on to runs the compiled code as well."""
+    robot = fc.load(ball.description)
+    taken = robot.inverse_dynamics
+    listed, partial = [robot.inverse_dynamics], functools.partial(robot.inverse_dynamics, ball.neutral())
+    assert type(taken) is type(len)
+    q, nu, dnu = ball.random_configuration(1), ball.random_velocity(2), ball.random_velocity(3)
+    expected = taken(q, nu, dnu)
+    assert robot.inverse_dynamics is taken is listed[0] is partial.func
+    assert taken(q.tolist(), nu, dnu=dnu).tobytes() == expected.tobytes()
+    with pytest.raises(fc.InputError, match="far from unit length"):
+        taken(2.0 * q, nu, dnu)
+    with pytest.raises(fc.FrameError, match="by its name"):
+        robot.frame_pose(q, ["a"])
+
+
+def no_python(robot: fc.Robot, name: str) -> Callable[..., Any]:
+    """A method of the robot that fails where anything but machine code is run."""
+    function = getattr(robot, name)
+    function.__self__.function, function.__self__.kernel = None, None
+    return function
+
+
+def test_names_and_outputs_need_no_python(ball: fc.Robot) -> None:
+    robot = fc.load(ball.description)
+    q, nu, dnu = ball.random_configuration(1), ball.random_velocity(2), ball.random_velocity(3)
+    expected = robot.inverse_dynamics(q, nu, dnu)
+    f = no_python(robot, "inverse_dynamics")
+    out = np.empty(robot.nv)
+    assert f(q, nu, dnu=dnu).tobytes() == f(dnu=dnu, q=q, nu=nu).tobytes() == expected.tobytes()
+    assert f(q, nu, dnu, out=out) is out
+    assert out.tobytes() == expected.tobytes()
+    assert f(out=out, nu=nu, dnu=dnu, q=q) is out
+    assert functools.partial(f, q, dnu=dnu)(nu=nu).tobytes() == expected.tobytes()
+    before = robot.coriolis_terms(q, nu)
+    copies = type(before)(*(x.copy() for x in before))
+    g = no_python(robot, "coriolis_terms")
+    again = g(nu=nu, q=q, out=before)
+    assert type(again) is type(before)
+    assert all(x is y and x.tobytes() == z.tobytes() for x, y, z in zip(again, before, copies, strict=True))
+    assert g(q, nu, out=tuple(before)).M is before.M
+
+
+def test_odd_names_and_outputs_go_to_python(ball: fc.Robot) -> None:
+    robot = fc.load(ball.description)
+    q, nu, dnu = ball.random_configuration(1), ball.random_velocity(2), ball.random_velocity(3)
+    expected = robot.inverse_dynamics(q, nu, dnu)
+    f = robot.inverse_dynamics
+    for call in (
+        lambda: f(q, nu), lambda: f(q, nu, dnu, dnu=dnu), lambda: f(q, nu, acceleration=dnu), lambda: f(nu, nu=nu, dnu=dnu, q=q),
+        lambda: f(q, nu, dnu, None, "body", None), lambda: f(q=q, nu=nu), lambda: f(),
+    ):  # fmt: skip
+        with pytest.raises(TypeError):
+            call()
+    short, single = np.empty(robot.nv - 1), np.empty(robot.nv, dtype=np.float32)
+    for out in (short, single, np.empty((1, robot.nv)), [0.0] * robot.nv, (), "out"):
+        with pytest.raises(fc.InputError, match="out"):
+            f(q, nu, dnu, out=out)
+    odd = "".join(["d", "nu"])  # a name that is equal, not the same object
+    assert f(q, nu, **{odd: dnu}).tobytes() == expected.tobytes()
+    strided = np.zeros(2 * robot.nv)[::2]
+    assert f(q, nu, dnu, out=strided) is strided
+    assert strided.tobytes() == expected.tobytes()
+    own = dnu.copy()
+    assert f(q, nu, own, out=own) is own  # an output that is an argument too
+    assert own.tobytes() == expected.tobytes()
+    assert f(q, nu, dnu, out=None).tobytes() == expected.tobytes()
+    terms = robot.coriolis_terms(q, nu)
+    with pytest.raises(fc.InputError, match="share memory"):
+        robot.coriolis_terms(q, nu, out=(terms.C, terms.C, terms.M))
+    with pytest.raises(fc.InputError, match="a tuple of 3 arrays"):
+        robot.coriolis_terms(q, nu, out=(terms.C, terms.M))
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if hasattr(fc.Robot, name)])
+def test_methods_and_the_table_agree_on_names(name: str) -> None:
+    """Names given in a call are compared with those of the table in machine code, with those of the method in Python."""
+    inputs = [n for n, _ in FUNCTIONS[name].inputs]
+    assert list(inspect.signature(getattr(fc.Robot, name)).parameters)[1 : 1 + len(inputs)] == inputs
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if hasattr(fc.Robot, name)])
+def test_help_is_that_of_the_method(ball: fc.Robot, name: str) -> None:
+    def plain(signature: inspect.Signature) -> list[tuple[Any, ...]]:
+        return [(p.name, p.kind, p.default) for p in signature.parameters.values()]
+
+    method, function = getattr(fc.Robot, name), getattr(ball, name)
+    assert plain(inspect.signature(function)) == plain(inspect.signature(method))[1:]
+    assert inspect.getdoc(function) == inspect.getdoc(method)
+    assert (function.__name__, function.__module__) == (name, method.__module__)
+
+
+def test_help_after_a_call(ball: fc.Robot) -> None:
+    robot = fc.load(ball.description)
+    before = pydoc.render_doc(robot.mass_matrix), inspect.signature(robot.mass_matrix)
+    robot.mass_matrix(robot.neutral())
+    robot.mass_matrix(robot.neutral()[None])
+    assert (pydoc.render_doc(robot.mass_matrix), inspect.signature(robot.mass_matrix)) == before
+    assert "representation='body'" in before[0]
+    partial = functools.partial(robot.mass_matrix, representation="mixed")
+    assert "q" in inspect.signature(partial).parameters
+
+
+def test_somebodys_own_class_is_asked(ball: fc.Robot) -> None:
+    class Mine(fc.Robot):
+        def mass_matrix(self, q: Any, *more: Any, **options: Any) -> Any:
+            return 2.0 * super().mass_matrix(q, *more, **options)
+
+    robot = Mine(ball.description)
+    q = ball.neutral()
+    for _ in range(3):
+        assert (robot.mass_matrix(q) == 2.0 * ball.mass_matrix(q)).all()
+    assert type(robot.gravity_torque) is type(len)
+
+
+def test_one_state_needs_no_code_for_batches(ball: fc.Robot) -> None:
+    kernel = Kernel(task(ball.model, "mass_matrix"))
+    q = ball.neutral()
+    assert kernel(q).tobytes() == kernel(q.tolist()).tobytes()
+    assert kernel._batch is None
+
+
+def test_a_plain_batch_is_one_native_call(ball: fc.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Contiguous arrays are neither converted nor checked in Python, with `out=` and without."""
+    kernel = Kernel(task(ball.model, "inverse_dynamics"))
+    q = np.array([ball.random_configuration(k) for k in range(5)])
+    nu = np.array([ball.random_velocity(k) for k in range(5)])
+    expected = kernel(q.tolist(), nu, nu)
+    monkeypatch.setattr(sys.modules[Kernel.__module__], "prepare", None)
+    assert kernel(q, nu, nu).tobytes() == expected.tobytes()
+    out = np.zeros_like(nu)
+    assert kernel(q, nu, nu, out=out) is out
+    assert out.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda q, nu, out: (q[:, :-1], nu, out),
+        lambda q, nu, out: (q[:3], nu, out),
+        lambda q, nu, out: (q, nu[:0], out),
+        lambda q, nu, out: (q, nu, out[:3]),
+        lambda q, nu, out: (q, nu, out[..., :-1]),
+        lambda q, nu, out: (q, nu, out.astype(np.float32)),
+        lambda q, nu, out: (q, nu, out.astype(">f8")),
+        lambda q, nu, out: (q, nu, (out, out)),
+        lambda q, nu, out: (q, nu, ()),
+        lambda q, nu, out: (q, nu, out.tolist()),
+        lambda q, nu, out: (q, "nu", out),
+        lambda q, nu, out: (q, nu),
+    ],
+)
+def test_what_is_not_plain_is_refused_with_words(ball: fc.Robot, spoil: Callable[..., tuple[Any, ...]]) -> None:
+    kernel = Kernel(task(ball.model, "inverse_dynamics"))
+    q = np.array([ball.random_configuration(k) for k in range(5)])
+    nu = np.array([ball.random_velocity(k) for k in range(5)])
+    q, nu, *out = spoil(q, nu, np.zeros((5, ball.nv)))
+    with pytest.raises(fc.InputError, match="expected"):
+        kernel(*([q, nu, nu] if out else [q, nu]), out=out[0] if out else None)
