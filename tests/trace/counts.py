@@ -54,7 +54,7 @@ def cases(model: Model) -> Iterator[tuple[str, Options]]:
             kinds = REPRESENTATIONS if model.floating or "representation" in function.options else ("body",)
             choices = [c | {"representation": r} for c in choices for r in kinds if c.get("base") != "centroidal" or r == "mixed"]
         if function.wrenches:
-            choices += [choices[0] | {"wrenches": axes} for axes in REPRESENTATIONS]
+            choices += [choices[0] | {"wrenches": axes} for axes in ("body", "mixed")]
         for options in choices:
             yield name, options
 

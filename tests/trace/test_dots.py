@@ -171,3 +171,11 @@ def test_programs_of_symbols_grow_with_the_robot_not_with_its_cube() -> None:
             lengths.append(len(program.instructions))
         assert 1.8 < lengths[1] / lengths[0] < 2.3
         assert 1.8 < lengths[2] / lengths[1] < 2.3
+
+
+def test_a_short_dot_product_may_stand_at_the_end() -> None:
+    """A job with fewer terms than the others reads no further than its own."""
+    made = table((Dots(0, 0, 5, 0, 1), Dots(8, 2, 1, 7, 1, 1)))
+    a, b = np.arange(1.0, 10.0), np.arange(15.0)
+    (flat,) = interpret(trace(made), (a, b))
+    assert flat[7] == a[8] * b[2]

@@ -24,12 +24,17 @@ from fallingcat.codegen.builder import Function
 from fallingcat.codegen.call import PARAMETERS
 
 Array = NDArray[np.float64]
+FLOAT64 = np.dtype(np.float64)
 
 
 def spread(table: Array, values: NDArray[Any], size: int) -> NDArray[Any]:
     """The outputs (..., size) for inputs (..., anything), by a table of (factor, from, to), (lines, 3)."""
-    if values.dtype != np.float64 or not cpython.fast_calls_possible():
+    if values.dtype != FLOAT64 or not cpython.fast_calls_possible():
         return plainly(table, values, size)
+    if values.ndim == 1:
+        out = np.zeros(size)
+        _native()(table, np.ascontiguousarray(values), out, 1, len(values), size)
+        return out
     *shape, width = values.shape
     out = np.zeros((*shape, size))
     _native()(table, np.ascontiguousarray(values), out, math.prod(shape), width, size)
