@@ -8,7 +8,9 @@ A module is imported only when its command is called, so that `fallingcat --help
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
+import io
 import json
 import os
 import re
@@ -86,7 +88,8 @@ def _refuse(error: FallingCatError, as_json: bool) -> int:
 
 def _forget_output() -> None:
     """What is still buffered must not complain at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with contextlib.suppress(io.UnsupportedOperation):  # a stream of somebody's own has nothing to forget
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Parser(argparse.ArgumentParser):

@@ -63,7 +63,7 @@ def amount(x: float) -> str:
 @cache
 def errata() -> tuple[Erratum, ...]:
     """All of them, in the order of the papers."""
-    rows = tomllib.loads(resources.files("fallingcat").joinpath("papers", "errata.toml").read_text(encoding="utf-8"))
+    rows = tomllib.loads(resources.files("fallingcat").joinpath("apps", "papers", "errata.toml").read_text(encoding="utf-8"))
     return tuple(_erratum(row) for row in rows["erratum"])
 
 

@@ -26,7 +26,7 @@ def page(results: Sequence[Result], quick: bool) -> str:
     body = f"{_overview(results)}\n<nav>{links}</nav>\n" + "".join(map(_paper, results)) + section("Verdicts", _legend())
     heading = "Five papers, reproduced" if len(results) > 1 else f"Paper {titles[0]}, reproduced"
     whole = view.page(heading, body, subtitle=_subtitle(results, quick))
-    style = resources.files("fallingcat").joinpath("papers", "summary.css").read_text(encoding="utf-8")
+    style = resources.files("fallingcat").joinpath("apps", "papers", "summary.css").read_text(encoding="utf-8")
     return whole.replace("</style>", f"{style}</style>", 1)
 
 

@@ -157,4 +157,4 @@ def _script() -> str:
 
 @cache
 def _file(name: str) -> str:
-    return resources.files("fallingcat").joinpath("view", name).read_text(encoding="utf-8")
+    return resources.files("fallingcat").joinpath("apps", "view", name).read_text(encoding="utf-8")
