@@ -28,7 +28,7 @@ DOORS = {
     # from a file to a program
     "spatial": "errors scalar",
     "model": "errors elementary text suggest choices scalar spatial",
-    "algorithms": "errors text choices scalar tensors spatial model",
+    "algorithms": "errors text scalar tensors spatial model",
     "trace": "errors elementary announce scalar task",
     # from a program to arrays
     "arrays": "errors suggest task",
@@ -49,7 +49,7 @@ DOORS = {
     "apps/cat": "errors motion robot apps apps/view",
     "apps/papers": "scalar task spatial model algorithms trace arrays codegen functions "
     "motion robot reference apps apps/bench apps/view",
-    "cli": "errors text suggest files interrupts model algorithms functions robot "
+    "cli": "errors text suggest choices files interrupts model functions robot "
     "apps apps/bench apps/view apps/report apps/cat apps/papers",
 }  # fmt: skip
 """Which rooms a room may import besides itself."""

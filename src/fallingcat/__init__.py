@@ -12,6 +12,7 @@ from fallingcat.errors import FallingCatError as FallingCatError
 from fallingcat.errors import FrameError as FrameError
 from fallingcat.errors import InputError as InputError
 from fallingcat.errors import ModelError as ModelError
+from fallingcat.errors import SingularError as SingularError
 from fallingcat.errors import TraceError as TraceError
 from fallingcat.model.builder import Builder as Builder
 from fallingcat.model.description import Description as Description
@@ -30,7 +31,7 @@ from fallingcat.robot.wrenches import Wrenches as Wrenches
 __version__ = "0.1.0"
 del _interrupts
 __all__ = [
-    "Builder", "Description", "FallingCatError", "Finding", "FrameError", "InputError", "ModelError", "Robot", "TraceError",
+    "Builder", "Description", "FallingCatError", "Finding", "FrameError", "InputError", "ModelError", "Robot", "SingularError", "TraceError",
     "Trajectory", "Wrenches", "change_coordinates", "compile", "converters", "diagnose", "load", "robots", "set_threads",
     "thruster", "wrench_input",
 ]  # fmt: skip

@@ -115,30 +115,32 @@ FUNCTIONS: dict[str, Function] = {
     "inverse_dynamics_derivatives": Function(
         rnea_derivatives.inverse_dynamics_derivatives,
         (Q, NU, DNU),
-        (("dq", SQUARE), ("dnu", SQUARE), ("ddnu", SQUARE)),
+        (("dtau_dq", SQUARE), ("dtau_dnu", SQUARE), ("M", SQUARE)),
         wrenches=True,
         results=rnea_derivatives.InverseDynamicsDerivatives,
     ),
     "forward_dynamics_derivatives": Function(
         aba_derivatives.forward_dynamics_derivatives,
         (Q, NU, TAU),
-        (("dq", SQUARE), ("dnu", SQUARE), ("dtau", SQUARE)),
+        (("ddnu_dq", SQUARE), ("ddnu_dnu", SQUARE), ("Minv", SQUARE)),
         wrenches=True,
         results=aba_derivatives.ForwardDynamicsDerivatives,
         inverts=True,
     ),
-    "gravity_torque_derivatives": Function(rnea_derivatives.gravity_torque_derivatives, (Q,), (("dq", SQUARE),), wrenches=True),
+    "gravity_torque_derivatives": Function(
+        rnea_derivatives.gravity_torque_derivatives, (Q,), (("dg_dq", SQUARE),), wrenches=True
+    ),
     "frame_velocity_derivatives": Function(
         frame_derivatives.frame_velocity_derivatives,
         (Q, NU),
-        (("dq", (6, "nv")), ("dnu", (6, "nv"))),
+        (("dv_dq", (6, "nv")), ("dv_dnu", (6, "nv"))),
         ("frame",),
         results=frame_derivatives.FrameVelocityDerivatives,
     ),
     "frame_acceleration_derivatives": Function(
         frame_derivatives.frame_acceleration_derivatives,
         (Q, NU, DNU),
-        (("dq", (6, "nv")), ("dnu", (6, "nv")), ("ddnu", (6, "nv"))),
+        (("da_dq", (6, "nv")), ("da_dnu", (6, "nv")), ("da_ddnu", (6, "nv"))),
         ("frame",),
         results=frame_derivatives.FrameAccelerationDerivatives,
     ),
@@ -146,21 +148,21 @@ FUNCTIONS: dict[str, Function] = {
     "forward_dynamics_parameter_derivatives": Function(
         regressor.forward_dynamics_parameter_derivatives,
         (Q, NU, TAU),
-        (("dparameters", ("nv", "parameters")),),
+        (("ddnu_dparameters", ("nv", "parameters")),),
         wrenches=True,
         inverts=True,
     ),
     "integrate_derivatives": Function(
         configuration.integrate_derivatives,
         (("dx", "nv"),),
-        (("dq", SQUARE), ("ddx", SQUARE)),
+        (("dq_dq", SQUARE), ("dq_ddx", SQUARE)),
         results=configuration.IntegrateDerivatives,
     ),
     "linearize": Function(
         linearization.linearize,
         (Q, NU, TAU),
         (("A", ("2nv", "2nv")), ("B", ("2nv", "m"))),
-        ("velocity",),
+        ("representation",),
         wrenches=True,
         actuated=True,
         results=linearization.Linearization,
@@ -215,13 +217,13 @@ FUNCTIONS: dict[str, Function] = {
     "centroidal_momentum_derivatives": Function(
         centroidal_derivatives.centroidal_momentum_derivatives,
         (Q, NU),
-        (("dq", TWISTS), ("dnu", TWISTS)),
+        (("dh_dq", TWISTS), ("dh_dnu", TWISTS)),
         results=centroidal_derivatives.CentroidalMomentumDerivatives,
     ),
     "centroidal_momentum_rate_derivatives": Function(
         centroidal_derivatives.centroidal_momentum_rate_derivatives,
         (Q, NU, DNU),
-        (("dq", TWISTS), ("dnu", TWISTS), ("ddnu", TWISTS)),
+        (("dh_rate_dq", TWISTS), ("dh_rate_dnu", TWISTS), ("dh_rate_ddnu", TWISTS)),
         results=centroidal_derivatives.CentroidalMomentumRateDerivatives,
     ),
     # reduced

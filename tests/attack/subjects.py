@@ -90,7 +90,7 @@ def _variants(robot: fc.Robot, name: str) -> list[tuple[dict[str, Any], tuple[st
     if function.floating_only and not robot.floating:
         return []
     frame = robot.frame_names[-1]
-    known = {"frame": frame, "representation": "mixed", "factorization": "christoffel", "velocity": "body", "base": "upper"}
+    known = {"frame": frame, "representation": "mixed", "factorization": "christoffel", "base": "upper"}
     options = {option: known[option] for option in function.options}
     variants: list[tuple[dict[str, Any], tuple[str, ...]]] = [(options, ())]
     if function.any_representation:

@@ -13,8 +13,9 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.algorithms.joint_dynamics import passive_torques
-from fallingcat.apps import console, report
+from fallingcat.apps import console
 from fallingcat.apps.report import checks, identities, measure, quick, timings
+from fallingcat.cli import report
 from fallingcat.cli.main import COMMANDS, main
 
 INERTIA = '<inertia ixx="0.01" iyy="0.02" izz="0.015"/>'

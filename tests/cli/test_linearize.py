@@ -52,10 +52,10 @@ def test_a_state_from_a_file_with_inertial_velocity(tmp_path: Path, capsys: pyte
     robot = fc.load("spacearm")
     q, nu = robot.random_configuration(1), robot.random_velocity(2)
     np.savez(tmp_path / "state.npz", q=q, nu=nu)
-    words = ["linearize", "spacearm", "--state", str(tmp_path / "state.npz"), "--velocity", "inertial", "--json"]
+    words = ["linearize", "spacearm", "--state", str(tmp_path / "state.npz"), "--representation", "inertial", "--json"]
     assert main(words) == 0
     found = json.loads(capsys.readouterr().out)
-    np.testing.assert_allclose(found["A"], robot.linearize(q, nu, found["tau"], "inertial").A, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found["A"], robot.linearize(q, nu, found["tau"], representation="inertial").A, rtol=0, atol=1e-12)
     assert np.all(np.array(found["A"])[:6, :6] == 0.0)
 
 
@@ -104,7 +104,7 @@ def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cap
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--velocity", "spatial"], "unknown velocity"),
+        (["--representation", "spatial"], "unknown representation"),
         (["--torques", "some"], "unknown torques"),
         (["--out", "x.txt"], "not a .npz file"),
         (["--state", "nowhere.npz"], "cannot be read"),

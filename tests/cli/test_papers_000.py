@@ -81,5 +81,5 @@ def test_automatic_differentiation_does_the_same_work(rng: np.random.Generator) 
     q, nu, tau = robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
     D = np.array(N.by_dual_numbers(robot.model).evaluate(q.tolist(), nu.tolist(), tau.tolist())).T
     FD = robot.forward_dynamics_derivatives(q, nu, tau)
-    whole = np.concatenate([FD.dq, FD.dnu, np.asarray(FD.dtau)[:, 6:]], axis=1)
+    whole = np.concatenate([FD.ddnu_dq, FD.ddnu_dnu, np.asarray(FD.Minv)[:, 6:]], axis=1)
     assert relative_error(D, whole) < 1e-11

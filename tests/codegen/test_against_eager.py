@@ -34,7 +34,6 @@ def options_of(robot: fc.Robot, name: str, seed: int) -> dict[str, Any]:
     values = {
         "frame": robot.link_names[-1],
         "representation": ("body", "mixed", "inertial")[seed % 3],
-        "velocity": ("body", "mixed", "inertial")[seed // 2 % 3],
         "factorization": ("christoffel", "body")[seed % 2],
         "base": base_of(robot, seed),
     }

@@ -14,7 +14,7 @@ from fallingcat.functions import FUNCTIONS, task
 
 Array = NDArray[np.float64]
 QUICK = ("integrate", "difference", "frame_pose", "mass_matrix", "gravity_torque", "center_of_mass_jacobian")
-OPTIONS = {"frame": "ball", "base": "hand", "representation": "mixed", "velocity": "body", "factorization": "christoffel"}
+OPTIONS = {"frame": "ball", "base": "hand", "representation": "mixed", "factorization": "christoffel"}
 
 
 def results(kernel: Kernel, values: list[Array]) -> Array:

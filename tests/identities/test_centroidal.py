@@ -253,15 +253,15 @@ def check_derivatives(robot: Plain, q: Array, nu: Array, dnu: Array) -> None:
     model, units, still = robot.model, np.eye(robot.nv), [0.0] * robot.nv
     D = robot.centroidal_momentum_derivatives(q, nu)
     by_q = [derivative(centroidal.centroidal_momentum, model, q, e, nu.tolist()) for e in units]
-    close(D.dq, np.array(by_q).T)
-    close(D.dnu, robot.centroidal_momentum_matrix(q))
+    close(D.dh_dq, np.array(by_q).T)
+    close(D.dh_dnu, robot.centroidal_momentum_matrix(q))
     R = robot.centroidal_momentum_rate_derivatives(q, nu, dnu)
     by_q = [derivative(centroidal.centroidal_momentum_rate, model, q, e, nu.tolist(), dnu.tolist()) for e in units]
     by_nu = [slope(centroidal.centroidal_momentum_rate(model, q.tolist(), stepped(nu, e), dnu.tolist())) for e in units]
     by_dnu = [slope(centroidal.centroidal_momentum_rate(model, q.tolist(), nu.tolist(), stepped(still, e))) for e in units]
-    close(R.dq, np.array(by_q).T)
-    close(R.dnu, np.array(by_nu).T)
-    close(R.ddnu, np.array(by_dnu).T)
+    close(R.dh_rate_dq, np.array(by_q).T)
+    close(R.dh_rate_dnu, np.array(by_nu).T)
+    close(R.dh_rate_ddnu, np.array(by_dnu).T)
 
 
 @few
@@ -284,9 +284,9 @@ def test_displacing_the_robot_does_not_change_its_momentum(rng: np.random.Genera
         (robot.centroidal_momentum_derivatives(q, nu), robot.centroidal_momentum(q, nu)),
         (robot.centroidal_momentum_rate_derivatives(q, nu, dnu), robot.centroidal_momentum_rate(q, nu, dnu)),
     ):
-        close(np.asarray(D.dq)[:, :3], np.zeros((6, 3)))
+        close(np.asarray(D[0])[:, :3], np.zeros((6, 3)))
         turned = [np.concatenate([np.cross(axis, x[:3]), np.cross(axis, x[3:])]) for axis in R.T]
-        close(np.asarray(D.dq)[:, 3:6], np.array(turned).T)
+        close(np.asarray(D[0])[:, 3:6], np.array(turned).T)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ def test_a_robot_that_cannot_move() -> None:
     assert robot.centroidal_momentum_matrix_rate(q, q).shape == (6, 0)
     assert not robot.centroidal_inertia(q).any()
     assert not robot.centroidal_momentum(q, q).any()
-    assert robot.centroidal_momentum_rate_derivatives(q, q, q).dq.shape == (6, 0)
+    assert robot.centroidal_momentum_rate_derivatives(q, q, q).dh_rate_dq.shape == (6, 0)
     with pytest.raises(fc.InputError, match="no average velocity"):
         robot.average_velocity(q, q)
 

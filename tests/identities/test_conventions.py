@@ -68,5 +68,5 @@ def test_the_base_wrench_of_a_linearization_is_body_fixed(velocity: str) -> None
 
     h = 1e-5
     differenced = np.array([(rates(h * e) - rates(-h * e)) / (2 * h) for e in np.eye(robot.nv)]).T
-    A = np.asarray(robot.linearize(q, still, tau, velocity).A)[robot.nv :, : robot.nv]
+    A = np.asarray(robot.linearize(q, still, tau, representation=velocity).A)[robot.nv :, : robot.nv]
     assert relative_error(A, differenced) < 1e-7

@@ -41,8 +41,8 @@ def check_symmetry(types: tuple[str, ...]) -> None:
         for A in (
             robot.mass_matrix(q),
             robot.inverse_mass_matrix(q),
-            robot.inverse_dynamics_derivatives(q, nu, dnu).ddnu,
-            robot.forward_dynamics_derivatives(q, nu, dnu).dtau,
+            robot.inverse_dynamics_derivatives(q, nu, dnu).M,
+            robot.forward_dynamics_derivatives(q, nu, dnu).Minv,
         ):
             assert np.array_equal(A, A.T)
 

@@ -101,7 +101,7 @@ def test_against_differences_of_the_group(type_: str, velocity: str) -> None:
     robot = plain(fc.load(random_tree(11, joints=2, types=(type_,), fixed=0.0), gravity=GRAVITY))
     q, nu, dnu = state(robot, np.random.default_rng(2))
     tau = torques(robot, q, nu, dnu, velocity)
-    L = robot.linearize(q, nu, tau, velocity)
+    L = robot.linearize(q, nu, tau, representation=velocity)
     A, B = differenced(robot, q, nu, tau, velocity)
     nv = robot.nv
     for rows in (slice(0, 6), slice(6, nv), slice(nv, nv + 6), slice(nv + 6, 2 * nv)):
@@ -150,13 +150,13 @@ def stepped_through(
     by_tau = [slope(complex_rates(model, list(q), list(nu), stepped(tau, e), f, velocity)) for e in E[nv - robot.n :]]
     A = np.array(by_q + by_nu).T
     body = body_velocity(robot, q, nu, velocity)
-    A[:nv, :nv] += slope(configuration.integrate_derivatives(model, [complex(0.0, STEP * x) for x in body]).dq)
+    A[:nv, :nv] += slope(configuration.integrate_derivatives(model, [complex(0.0, STEP * x) for x in body]).dq_dq)
     return A, np.array(by_tau).reshape(robot.n, 2 * nv).T
 
 
 def check(robot: fc.Robot, q: Array, nu: Array, dnu: Array, velocity: str, wrenches: dict[str, Array] | None = None) -> float:
     tau = torques(robot, q, nu, dnu, velocity)
-    L = robot.linearize(q, nu, tau, velocity, wrenches)
+    L = robot.linearize(q, nu, tau, wrenches, velocity)
     A, B = stepped_through(robot, q, nu, tau, velocity, wrenches)
     limit = bound(robot, q)
     assert relative_error(L.A, A) < limit
@@ -206,7 +206,7 @@ def test_every_orientation_of_the_base(velocity: str, rng: np.random.Generator) 
         q[3:7] = orientation
         tau = torques(robot, q, nu, dnu, velocity)
         A, B = stepped_through(robot, q, nu, tau, velocity)
-        L = robot.linearize(q, nu, tau, velocity)
+        L = robot.linearize(q, nu, tau, representation=velocity)
         errors[k] = max(relative_error(L.A, A), relative_error(L.B, B))
     assert max(errors.values()) < 1e-10
 
@@ -229,8 +229,8 @@ def test_the_blocks(rng: np.random.Generator) -> None:
     assert np.all(A[6:nv, :nv] == 0.0)
     np.testing.assert_array_equal(A[:nv, nv:], np.eye(nv))
     FD = robot.forward_dynamics_derivatives(q, nu, tau)
-    assert relative_error(A[nv:, :nv], FD.dq) < TIGHT
-    assert relative_error(A[nv:, nv:], FD.dnu) < TIGHT
+    assert relative_error(A[nv:, :nv], FD.ddnu_dq) < TIGHT
+    assert relative_error(A[nv:, nv:], FD.ddnu_dnu) < TIGHT
     assert np.all(B[:nv] == 0.0)
     assert B.shape == (2 * nv, n)
     assert relative_error(B[nv:], np.linalg.inv(robot.mass_matrix(q))[:, 6:]) < 1e-10
@@ -256,7 +256,7 @@ def test_inertial_is_the_same_system_in_other_coordinates(rng: np.random.Generat
     q = robot.random_configuration(rng)
     tau = np.zeros(robot.nv)
     still = np.zeros(robot.nv)
-    body, inertial = (np.asarray(robot.linearize(q, still, tau, v).A) for v in ("body", "inertial"))
+    body, inertial = (np.asarray(robot.linearize(q, still, tau, representation=v).A) for v in ("body", "inertial"))
     assert np.all(inertial[:6, :6] == 0.0)
     T = np.eye(2 * robot.nv)
     T[robot.nv : robot.nv + 6, robot.nv : robot.nv + 6] = np.linalg.inv(inertial[:6, robot.nv : robot.nv + 6])
@@ -274,27 +274,27 @@ def test_batches_and_joint_torques(rng: np.random.Generator) -> None:
     V, U = rng.normal(size=(7, robot.nv)), rng.normal(size=(7, robot.n))
     tau = np.concatenate([np.zeros((7, 6)), U], axis=1)
     for velocity in VELOCITIES:
-        many = robot.linearize(Q, V, U, velocity)
+        many = robot.linearize(Q, V, U, representation=velocity)
         assert many.A.shape == (7, 2 * robot.nv, 2 * robot.nv)
         assert many.B.shape == (7, 2 * robot.nv, robot.n)
         for k in range(7):
             for one in (
-                robot.linearize(Q[k], V[k], tau[k], velocity),
-                robot.linearize(Q[k], V[k], U[k], velocity=velocity),
-                robot.linearize(Q[k].tolist(), V[k], U[k], velocity=velocity),
+                robot.linearize(Q[k], V[k], tau[k], None, velocity),
+                robot.linearize(Q[k], V[k], U[k], representation=velocity),
+                robot.linearize(Q[k].tolist(), V[k], U[k], representation=velocity),
             ):
                 assert relative_error(one.A, many.A[k]) < TIGHT
                 assert relative_error(one.B, many.B[k]) < TIGHT
     out = (np.empty_like(many.A), np.empty_like(many.B))
-    robot.linearize(Q, V, tau, "inertial", out=out)
+    robot.linearize(Q, V, tau, representation="inertial", out=out)
     np.testing.assert_array_equal(out[0], many.A)
 
 
 def test_mistakes_are_refused(rng: np.random.Generator) -> None:
     robot = fc.load("spacearm")
     q, nu, _ = state(robot, rng)
-    with pytest.raises(fc.InputError, match="unknown velocity"):
-        robot.linearize(q, nu, nu, "spatial")
+    with pytest.raises(fc.InputError, match="unknown representation"):
+        robot.linearize(q, nu, nu, representation="spatial")
     with pytest.raises(fc.InputError, match="tau has the wrong shape"):
         robot.linearize(q, nu, nu[:3])
     with pytest.raises(fc.InputError, match="tau"):
@@ -318,8 +318,8 @@ def test_derivatives_of_integrate(builder: fc.Builder, floats: bool, seed: int) 
         by_q.append((sides[0] - sides[1]) / (2 * h))
         sides = [robot.difference(end, robot.integrate(q, dx + s * e)) for s in (1, -1)]
         by_dx.append((sides[0] - sides[1]) / (2 * h))
-    assert relative_error(D.dq, np.array(by_q).T) < 1e-8
-    assert relative_error(D.ddx, np.array(by_dx).T) < 1e-8
+    assert relative_error(D.dq_dq, np.array(by_q).T) < 1e-8
+    assert relative_error(D.dq_ddx, np.array(by_dx).T) < 1e-8
 
 
 @few

@@ -81,12 +81,12 @@ def test_values_and_derivatives_in_any_axes(builder: fc.Builder, floating: bool,
     assert relative_error(robot.forward_dynamics(q, nu, tau, w), dnu) < bound
 
     ID = robot.inverse_dynamics_derivatives(q, nu, dnu, w)
-    assert relative_error(ID.dq, along_q(inverse, robot.model, q, nu, dnu, w)) < TIGHT
+    assert relative_error(ID.dtau_dq, along_q(inverse, robot.model, q, nu, dnu, w)) < TIGHT
     still = np.zeros(robot.nv)
     assert relative_error(robot.gravity_torque_derivatives(q, w), along_q(inverse, robot.model, q, still, still, w)) < TIGHT
     FD = robot.forward_dynamics_derivatives(q, nu, tau, w)
     by_q = along_q(forward, robot.model, q, nu, tau, w)
-    assert relative_error(FD.dq, by_q) < bound
+    assert relative_error(FD.ddnu_dq, by_q) < bound
     assert relative_error(robot.linearize(q, nu, tau, wrenches=w).A[robot.nv :, : robot.nv], by_q) < bound
 
 
@@ -98,7 +98,7 @@ def test_linearizations_of_other_velocities_hold_wrenches_too(axes: str, velocit
     rng = np.random.default_rng(2)
     q, nu, tau = robot.random_configuration(rng), 0.3 * robot.random_velocity(rng), rng.normal(size=robot.nv)
     w = some(robot, rng, axes)
-    A = robot.linearize(q, nu, tau, velocity, w).A
+    A = robot.linearize(q, nu, tau, w, velocity).A
 
     def rate(z: Array) -> Array:
         """The rate of the joint velocities of a perturbed state, whose base twist is that of the linearization."""

@@ -62,12 +62,12 @@ def test_derivatives(pair: Peer) -> None:
         results = pin.computeCentroidalDynamicsDerivatives(*arguments(pair, q, nu, dnu))
         dh_dq, drate_dq, drate_dv, drate_da = (np.array(x) @ pair.G for x in results)
         D = pair.robot.centroidal_momentum_derivatives(q, nu)
-        same(D.dq, dh_dq)
-        same(D.dnu, drate_da)
+        same(D.dh_dq, dh_dq)
+        same(D.dh_dnu, drate_da)
         R = pair.robot.centroidal_momentum_rate_derivatives(q, nu, dnu)
-        same(R.dq, drate_dq)
-        same(R.dnu, drate_dv)
-        same(R.ddnu, drate_da)
+        same(R.dh_rate_dq, drate_dq)
+        same(R.dh_rate_dnu, drate_dv)
+        same(R.dh_rate_ddnu, drate_da)
 
 
 def test_compiled() -> None:

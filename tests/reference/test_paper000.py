@@ -65,7 +65,7 @@ class Case:
     def library(self) -> tuple[Array, Array, Array, Array]:
         """D1 to D4 of the library, in the order of the tables."""
         ID = self.robot.inverse_dynamics_derivatives(self.q, self.nu, self.dnu)
-        dq, dnu = (np.asarray(x)[np.ix_(self.all, self.all)] for x in (ID.dq, ID.dnu))
+        dq, dnu = (np.asarray(x)[np.ix_(self.all, self.all)] for x in (ID.dtau_dq, ID.dtau_dnu))
         return dq[:, :6], dq[:, 6:], dnu[:, :6], dnu[:, 6:]
 
 

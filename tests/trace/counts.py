@@ -48,8 +48,6 @@ def cases(model: Model) -> Iterator[tuple[str, Options]]:
             choices = [{"base": base} for base in bases]
         if "factorization" in function.options:
             choices = [{"factorization": f} for f in ("christoffel", "body")]
-        if "velocity" in function.options:
-            choices = [{"velocity": v} for v in (REPRESENTATIONS if model.floating else ("body",))]
         if function.any_representation or "representation" in function.options:
             kinds = REPRESENTATIONS if model.floating or "representation" in function.options else ("body",)
             choices = [c | {"representation": r} for c in choices for r in kinds if c.get("base") != "centroidal" or r == "mixed"]

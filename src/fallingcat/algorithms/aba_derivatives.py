@@ -28,11 +28,11 @@ Block = list[list[Scalar]]
 class ForwardDynamicsDerivatives(NamedTuple):
     """Derivatives of dnu = FD(q, nu, tau)."""
 
-    dq: Block
+    ddnu_dq: Block
     """(..., nv, nv), left-trivialized."""
-    dnu: Block
+    ddnu_dnu: Block
     """(..., nv, nv)"""
-    dtau: Block
+    Minv: Block
     """(..., nv, nv): the inverse mass matrix."""
 
 
@@ -62,7 +62,7 @@ def derivatives_and_accelerations(
     known_dq, known_dnu = invariant_columns(r, nu)
     if isinstance(f_ext, HeldWrenches):  # by the world: moving the whole robot changes more than the direction of gravity
         known_dq = {}
-    FD_dq, FD_dnu = minus_inverse_times(model, Minv, factors, (ID.dq, ID.dnu), (known_dq, known_dnu))
+    FD_dq, FD_dnu = minus_inverse_times(model, Minv, factors, (ID.dtau_dq, ID.dtau_dnu), (known_dq, known_dnu))
     return ForwardDynamicsDerivatives(FD_dq, FD_dnu, Minv), dnu
 
 

@@ -38,20 +38,20 @@ Block = list[list[Scalar]]
 class CentroidalMomentumDerivatives(NamedTuple):
     """Derivatives of h = A_G nu."""
 
-    dq: Block
+    dh_dq: Block
     """(..., 6, nv), left-trivialized."""
-    dnu: Block
+    dh_dnu: Block
     """(..., 6, nv): the centroidal momentum matrix."""
 
 
 class CentroidalMomentumRateDerivatives(NamedTuple):
     """Derivatives of dh/dt = A_G dnu + (d A_G/dt) nu."""
 
-    dq: Block
+    dh_rate_dq: Block
     """(..., 6, nv), left-trivialized."""
-    dnu: Block
+    dh_rate_dnu: Block
     """(..., 6, nv)"""
-    ddnu: Block
+    dh_rate_ddnu: Block
     """(..., 6, nv): the centroidal momentum matrix."""
 
 

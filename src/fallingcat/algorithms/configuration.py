@@ -48,9 +48,9 @@ def difference(model: Model, q0: Vector, q1: Vector) -> list[Scalar]:
 class IntegrateDerivatives(NamedTuple):
     """Derivatives of integrate(q, dx), left-trivialized at both ends."""
 
-    dq: Block
+    dq_dq: Block
     """(..., nv, nv): Ad of exp(-dx)."""
-    ddx: Block
+    dq_ddx: Block
     """(..., nv, nv): the right Jacobian of dx."""
 
 

@@ -20,20 +20,20 @@ from fallingcat.spatial import Motion
 class FrameVelocityDerivatives(NamedTuple):
     """Derivatives of the body-fixed twist of a frame."""
 
-    dq: Block
+    dv_dq: Block
     """(..., 6, nv), left-trivialized."""
-    dnu: Block
+    dv_dnu: Block
     """(..., 6, nv): the frame's Jacobian."""
 
 
 class FrameAccelerationDerivatives(NamedTuple):
     """Derivatives of the rate of the body-fixed twist of a frame."""
 
-    dq: Block
+    da_dq: Block
     """(..., 6, nv), left-trivialized."""
-    dnu: Block
+    da_dnu: Block
     """(..., 6, nv)"""
-    ddnu: Block
+    da_ddnu: Block
     """(..., 6, nv): the frame's Jacobian."""
 
 

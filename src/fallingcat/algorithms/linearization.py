@@ -19,7 +19,6 @@ from fallingcat.algorithms.actuation import Actuation, actuation_matrix
 from fallingcat.algorithms.configuration import bracket
 from fallingcat.algorithms.dense import Block, Matrix, Rows
 from fallingcat.algorithms.posed import NO_FORCES, Vector, Wrenches, joint_kinematics
-from fallingcat.choices import REPRESENTATIONS, check_choice
 from fallingcat.model.model import Model
 from fallingcat.spatial import Motion, Transform
 from fallingcat.spatial.transform import Identity
@@ -36,7 +35,7 @@ class Linearization(NamedTuple):
 
 
 def linearize(
-    model: Model, q: Vector, nu_a: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES, velocity: str = "body",
+    model: Model, q: Vector, nu_a: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES, representation: str = "body",
     actuation: Actuation | None = None,
 ) -> Linearization:  # fmt: skip
     """A and B with the base velocity of the state body-fixed, mixed, or inertial (0X_A v in the paper's letters).
@@ -44,7 +43,7 @@ def linearize(
     The state holds v_a, and v = X v_a is body-fixed (errata 0.2 for the inertial one). X does not commute with z_H:
     d(X v_a) = turn(v) z_H, and the rate of v_a is X^-1 y, y = a + drift(v), a the body's acceleration.
     """
-    view, base = VIEWS[velocity if model.floating else "fixed"], model.nv - model.n
+    view, base = VIEWS[representation if model.floating else "fixed"], model.nv - model.n
     X_a = view.transform(model, q)
     X, X_inverse = (_with_joints(model, x) for x in (X_a.matrix(), X_a.inverse().matrix()))
     nu = X @ nu_a
@@ -52,10 +51,10 @@ def linearize(
     v = Motion.of(nu[:base] or [0.0] * 6, X_a.a)
     y = Motion.of(a[:base] or [0.0] * 6, X_a.a) + view.drift(v)
     turn, turn_y, drift_dv = (_with_joints(model, x, 0.0) for x in (view.turn(v), view.turn(y), view.drift_dv(v)))
-    D34 = Matrix(FD.dnu, model.nv) + drift_dv
-    dq = Matrix(FD.dq, model.nv) + D34 @ turn - turn_y
+    D34 = Matrix(FD.ddnu_dnu, model.nv) + drift_dv
+    dq = Matrix(FD.ddnu_dq, model.nv) + D34 @ turn - turn_y
     A = [[turn - Matrix(bracket(model, nu), model.nv), X], [X_inverse @ dq, X_inverse @ (D34 @ X)]]
-    Minv = Matrix(FD.dtau, model.nv)
+    Minv = Matrix(FD.Minv, model.nv)
     B = X_inverse @ (Minv[:, base:] if actuation is None else Minv @ Matrix(actuation_matrix(model, q, actuation), actuation.m))
     return Linearization(Matrix.blocks(A).rows, Matrix.blocks([[0.0 * B], [B]]).rows)
 
@@ -118,7 +117,3 @@ class Mixed(View):
 
 VIEWS: dict[str, View] = {"body": View(), "fixed": View(), "mixed": Mixed(), "inertial": Inertial()}
 
-
-def check_velocity(velocity: str) -> None:
-    """Refuse a representation that the linearization does not have."""
-    check_choice("velocity", velocity, REPRESENTATIONS)

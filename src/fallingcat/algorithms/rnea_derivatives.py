@@ -50,11 +50,11 @@ MANY = 32
 class InverseDynamicsDerivatives(NamedTuple):
     """Derivatives of tau = ID(q, nu, dnu)."""
 
-    dq: Block
+    dtau_dq: Block
     """(..., nv, nv), left-trivialized."""
-    dnu: Block
+    dtau_dnu: Block
     """(..., nv, nv)"""
-    ddnu: Block
+    M: Block
     """(..., nv, nv): the mass matrix."""
 
 
@@ -95,7 +95,7 @@ def derivatives_in(r: Posed, nu: Vector, dnu: Vector, f_ext: Wrenches = NO_FORCE
     if listed:
         of_axes = {i: forces(columns[i], Ic[i], Bc[i], Fc[i]) for i in columns}
         found = _as_tables(model, nu, columns, of_axes, dq, dv, M)
-        return found._replace(dq=minus_torques_of_change(found.dq, r, f_ext))
+        return found._replace(dtau_dq=minus_torques_of_change(found.dtau_dq, r, f_ext))
     return InverseDynamicsDerivatives(
         minus_torques_of_change(model.gather_blocks(dq), r, f_ext),
         add_passive_derivatives(model, model.gather_blocks(dv), nu),
@@ -200,4 +200,4 @@ def _as_tables(
 def gravity_torque_derivatives(model: Model, q: Vector, f_ext: Wrenches = NO_FORCES) -> Block:
     """The derivative of the torque that holds the robot still, g(q) - sum J^T f_ext, with respect to q."""
     still = [0.0] * model.nv
-    return inverse_dynamics_derivatives(model, q, still, still, f_ext).dq
+    return inverse_dynamics_derivatives(model, q, still, still, f_ext).dtau_dq

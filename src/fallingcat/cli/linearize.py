@@ -18,7 +18,6 @@ from rich.console import Console
 from rich.text import Text
 
 from fallingcat import files
-from fallingcat.algorithms.linearization import check_velocity
 from fallingcat.apps import figures
 from fallingcat.apps.console import QUIET, STRONG, facts, fitted, heading, number, stdout_console
 from fallingcat.apps.files import show_written
@@ -26,6 +25,7 @@ from fallingcat.apps.report.linearization import MOST_EIGENVALUES, ZERO, Result,
 from fallingcat.apps.report.plain import finite, state_as_json
 from fallingcat.apps.report.states import read_state
 from fallingcat.apps.report.words import sparsity
+from fallingcat.choices import check_representation
 from fallingcat.cli.options import add_robot, add_state, load_robot
 from fallingcat.errors import InputError
 from fallingcat.model.report import printable
@@ -38,7 +38,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `fallingcat linearize`."""
     add_robot(parser)
     add_state(parser)
-    parser.add_argument("--velocity", default="body", help="the base twist of the state: body (default), mixed or inertial")
+    parser.add_argument("--representation", default="body", help="the base twist of the state: body (default), mixed or inertial")
     parser.add_argument(
         "--torques", default="free",
         help="free (default): no joint accelerates and nothing pushes the base; hold: nothing accelerates",
@@ -51,14 +51,14 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Load, linearize, print, write."""
-    check_velocity(arguments.velocity)
+    check_representation(arguments.representation)
     if arguments.torques not in ("free", "hold"):
         raise InputError("unknown torques", expected="'free' or 'hold'", got=repr(arguments.torques))
     target = _target(arguments.out)
     robot = load_robot(arguments)
     if not robot.nv:
         raise InputError("nothing to linearize: nothing of this robot moves", hint="leave out --fixed")
-    result = measure(robot, read_state(robot, arguments.state), arguments.velocity, held=arguments.torques == "hold")
+    result = measure(robot, read_state(robot, arguments.state), arguments.representation, held=arguments.torques == "hold")
     written = _write(result, target) if target else []
     if arguments.json:
         print(json.dumps(as_json(result), indent=2, allow_nan=False))
@@ -91,7 +91,7 @@ def show(result: Result, console: Console) -> None:
     pairs: list[tuple[str, Any]] = [
         ("state", result.state.words),
         ("torques", f"{moving}; largest {number(float(np.abs(result.tau).max(initial=0.0)))} N m or N"),
-        ("velocity", f"{result.velocity}, {base} base {printable(robot.base)!r}"),
+        ("base twist", f"{result.representation}, {base} base {printable(robot.base)!r}"),
         ("A", sparsity(result.filled[:, : len(A)])),
         ("B", f"{B.shape[0]} × {B.shape[1]}, joint torques"),
     ]
@@ -190,7 +190,7 @@ def as_json(result: Result) -> dict[str, Any]:
     return {
         "robot": result.robot.name,
         "state": state_as_json(result.state),
-        "velocity": result.velocity,
+        "representation": result.representation,
         "tau": result.tau.tolist(),
         "dnu": result.dnu.tolist(),
         "A": result.A.tolist(),
@@ -207,7 +207,7 @@ def _write(result: Result, path: Path) -> list[Path]:
     data = io.BytesIO()
     np.savez(
         data, A=result.A, B=result.B, q=result.state.q, nu=result.state.nu, tau=result.tau, eigenvalues=result.eigenvalues,
-        controllability_rank=result.rank, velocity=result.velocity,
+        controllability_rank=result.rank, representation=result.representation,
     )  # fmt: skip
     files.write(path, data.getvalue())
     return [path, draw(result, path.with_suffix(".png"))] if path.suffix == ".npz" and figures.available() else [path]

@@ -178,8 +178,8 @@ class Motion:
         if not self.derivatives:
             return Tangent(value, x.slope)
         FD = self._dynamics("forward_dynamics_derivatives", x)
-        rows = _product(FD.dq, x.slope[..., :nv, :]) + _product(FD.dnu, x.slope[..., nv:, :])
-        rows[..., 2 * nv :] += self._by_inputs(x, np.asarray(FD.dtau))
+        rows = _product(FD.ddnu_dq, x.slope[..., :nv, :]) + _product(FD.ddnu_dnu, x.slope[..., nv:, :])
+        rows[..., 2 * nv :] += self._by_inputs(x, np.asarray(FD.Minv))
         return Tangent(value, np.concatenate([np.broadcast_to(x.slope[..., nv:, :], rows.shape), rows], axis=-2))
 
     def _dynamics(self, name: str, x: State) -> Any:
@@ -201,7 +201,7 @@ class Motion:
         if not self.derivatives:
             return State(q, nu, x.slope)
         D = robot.integrate_derivatives(dx)
-        upper = _product(D.dq, x.slope[..., :nv, :]) + _product(D.ddx, w.slope[..., :nv, :])
+        upper = _product(D.dq_dq, x.slope[..., :nv, :]) + _product(D.dq_ddx, w.slope[..., :nv, :])
         lower = x.slope[..., nv:, :] + w.slope[..., nv:, :]
         return State(q, nu, np.concatenate([upper, np.broadcast_to(lower, upper.shape)], axis=-2))
 

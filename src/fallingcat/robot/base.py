@@ -84,13 +84,13 @@ class AnyBase(Part):
         return self._run("average_velocity", (q, nu), out, **in_representation(representation))
 
     def centroidal_momentum_derivatives(self, q: ArrayLike, nu: ArrayLike, *, out: Any = None) -> CentroidalMomentumDerivatives:
-        """d h / d(q, nu): .dq .dnu, each (..., 6, nv); left-trivialized in q."""
+        """d h / d(q, nu): .dh_dq .dh_dnu, each (..., 6, nv); left-trivialized in q."""
         return self._run("centroidal_momentum_derivatives", (q, nu), out)
 
     def centroidal_momentum_rate_derivatives(
         self, q: ArrayLike, nu: ArrayLike, dnu: ArrayLike, *, out: Any = None
     ) -> CentroidalMomentumRateDerivatives:
-        """d (dh/dt) / d(q, nu, dnu): .dq .dnu .ddnu, each (..., 6, nv); left-trivialized in q."""
+        """d (dh/dt) / d(q, nu, dnu): .dh_rate_dq .dh_rate_dnu .dh_rate_ddnu, each (..., 6, nv); left-trivialized in q."""
         return self._run("centroidal_momentum_rate_derivatives", (q, nu, dnu), out)
 
 

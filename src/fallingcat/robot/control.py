@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms.configuration import IntegrateDerivatives
-from fallingcat.algorithms.linearization import Linearization, check_velocity
+from fallingcat.algorithms.linearization import Linearization
 from fallingcat.control import steps
 from fallingcat.control.steps import Discretization, Step
 from fallingcat.functions import quaternions
-from fallingcat.robot.runner import Part, Wrenches
+from fallingcat.model.joints import Representation
+from fallingcat.robot.runner import Part, Wrenches, in_representation
 from fallingcat.task import Input, Output, Task
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ class Control(Part):
         q: ArrayLike,
         nu: ArrayLike,
         tau: ArrayLike,
-        velocity: str = "body",
         wrenches: Wrenches | None = None,
+        representation: Representation = "body",
         *,
         out: Any = None,
     ) -> Linearization:
@@ -47,15 +48,13 @@ class Control(Part):
         Exact at every orientation: A = [[-ad(v), 0, 1, 0], [0, 0, 0, 1], [D1 FD, D2 FD, D3 FD, D4 FD]], B = [0; M^-1 S].
         tau: nv entries, base wrench first, or the m inputs u: joint torques, unless `with_actuation` has set others (then m
         entries are u also where m = nv). Inputs that move with their frames have their part in A when they are given as u.
-        velocity: the base twist in nu, and in z, is the body-fixed one, the "mixed" one, or the "inertial" one of eq. 67.
-        The base wrench in tau is body-fixed whatever the velocity: force and moment at the base's origin, in the base's axes,
-        in which it is held as the base turns.
+        representation: the base twist in nu, and in z, is the body-fixed one, the "mixed" one, or the "inertial" one of eq. 67.
+        The base wrench in tau is body-fixed in all of them: force and moment at the base's origin, in the base's axes, in which
+        it is held as the base turns.
         wrenches: frame name -> (..., 6), held fixed in the coordinates of their frames; or `fc.Wrenches`, in their axes.
         """
-        check_velocity(velocity)
-        options = {} if velocity == "body" else {"velocity": velocity}
         given, inputs = steps.generalized(self._robot, "linearize", tau)
-        return self._run("linearize", (q, nu, given), out, wrenches, **options, **inputs)
+        return self._run("linearize", (q, nu, given), out, wrenches, **in_representation(representation), **inputs)
 
     def discretize(
         self,
@@ -113,5 +112,5 @@ class Control(Part):
         return S if out is None else out
 
     def integrate_derivatives(self, dx: ArrayLike, *, out: Any = None) -> IntegrateDerivatives:
-        """Derivatives of integrate(q, dx), left-trivialized, at any q: .dq = Ad(exp(-dx)) .ddx, each (..., nv, nv)."""
+        """Derivatives of integrate(q, dx), left-trivialized, at any q: .dq_dq = Ad(exp(-dx)) .dq_ddx, each (..., nv, nv)."""
         return self._run("integrate_derivatives", (dx,), out)

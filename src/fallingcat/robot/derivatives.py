@@ -21,13 +21,13 @@ class Derivatives(Part):
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, nu: ArrayLike, dnu: ArrayLike, wrenches: Wrenches | None = None, *, out: Any = None
     ) -> InverseDynamicsDerivatives:
-        """d tau / d(q, nu, dnu): .dq .dnu .ddnu, each (..., nv, nv) (paper 002; left-trivialized in q)."""
+        """d tau / d(q, nu, dnu): .dtau_dq .dtau_dnu .M, each (..., nv, nv) (paper 002; left-trivialized in q)."""
         return self._run("inverse_dynamics_derivatives", (q, nu, dnu), out, wrenches)
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, nu: ArrayLike, tau: ArrayLike, wrenches: Wrenches | None = None, *, out: Any = None
     ) -> ForwardDynamicsDerivatives:
-        """d dnu / d(q, nu, tau): .dq .dnu .dtau, each (..., nv, nv) (paper 002, eq. 17, 24; left-trivialized in q)."""
+        """d dnu / d(q, nu, tau): .ddnu_dq .ddnu_dnu .Minv, each (..., nv, nv) (paper 002, eq. 17, 24; left-trivialized in q)."""
         return self._run("forward_dynamics_derivatives", (q, nu, tau), out, wrenches)
 
     def gravity_torque_derivatives(self, q: ArrayLike, wrenches: Wrenches | None = None, *, out: Array | None = None) -> Array:
@@ -35,13 +35,13 @@ class Derivatives(Part):
         return self._run("gravity_torque_derivatives", (q,), out, wrenches)
 
     def frame_velocity_derivatives(self, q: ArrayLike, nu: ArrayLike, frame: str, *, out: Any = None) -> FrameVelocityDerivatives:
-        """d/d(q, nu) of the body-fixed twist of a frame: .dq .dnu, each (..., 6, nv) (paper 002, Sec. III-D)."""
+        """d/d(q, nu) of the body-fixed twist of a frame: .dv_dq .dv_dnu, each (..., 6, nv) (paper 002, Sec. III-D)."""
         return self._run("frame_velocity_derivatives", (q, nu), out, frame=frame)
 
     def frame_acceleration_derivatives(
         self, q: ArrayLike, nu: ArrayLike, dnu: ArrayLike, frame: str, *, out: Any = None
     ) -> FrameAccelerationDerivatives:
-        """d/d(q, nu, dnu) of the rate of that twist: .dq .dnu .ddnu, each (..., 6, nv) (paper 002, Sec. III-D)."""
+        """d/d(q, nu, dnu) of the rate of that twist: .da_dq .da_dnu .da_ddnu, each (..., 6, nv) (paper 002, Sec. III-D)."""
         return self._run("frame_acceleration_derivatives", (q, nu, dnu), out, frame=frame)
 
     @property

@@ -176,7 +176,7 @@ def check_options(model: Model, name: str, options: Mapping[str, Any]) -> dict[s
 
 
 WORDS = {
-    "representation": REPRESENTATIONS, "velocity": REPRESENTATIONS, "factorization": tuple(FACTORS), "inputs": ("tau", "u"),
+    "representation": REPRESENTATIONS, "wrenches": REPRESENTATIONS, "factorization": tuple(FACTORS), "inputs": ("tau", "u"),
 }  # fmt: skip
 
 

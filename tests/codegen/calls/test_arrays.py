@@ -208,10 +208,10 @@ def test_outputs_that_share_memory_are_refused() -> None:
     for values in ((q, nu, nu), (np.stack([q] * 3), nu, nu)):
         shape = (3, nv, nv) if np.ndim(values[0]) == 2 else (nv, nv)
         same, other = np.empty(shape), np.empty(shape)
-        with pytest.raises(fc.InputError, match="dq and dnu share memory"):
+        with pytest.raises(fc.InputError, match="dtau_dq and dtau_dnu share memory"):
             robot.inverse_dynamics_derivatives(*values, out=(same, same, other))
     pair = np.empty((nv, nv, 2))
     expected = robot.inverse_dynamics_derivatives(np.stack([q] * 3), nu, nu)
     got = robot.inverse_dynamics_derivatives(q, nu, nu, out=(pair[..., 0], pair[..., 1], np.empty((nv, nv))))
-    assert np.array_equal(got.dq, expected.dq[0])
-    assert np.array_equal(got.dnu, expected.dnu[0])
+    assert np.array_equal(got.dtau_dq, expected.dtau_dq[0])
+    assert np.array_equal(got.dtau_dnu, expected.dtau_dnu[0])

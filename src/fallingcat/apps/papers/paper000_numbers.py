@@ -124,7 +124,7 @@ def differences(d: Draw, delta: float, inertial: bool = False) -> dict[str, Arra
     for k, e in enumerate(np.eye(nv) * delta):
         there = list(nu)
         if inertial and k < 6:
-            Ad: Array = np.array(configuration.integrate_derivatives(model, e.tolist()).dq)
+            Ad: Array = np.array(configuration.integrate_derivatives(model, e.tolist()).dq_dq)
             there = (Ad @ d.nu).tolist()
         by_q.append((FD(configuration.integrate(model, q, e.tolist()), there) - here) / delta)
         by_nu.append((FD(q, (d.nu + e).tolist()) - here) / delta)
@@ -169,7 +169,7 @@ def exact(model: Model, q: Array, nu: Array, tau: Array) -> Array:
         faster = [complex(x, STEP * y) for x, y in zip(nu, e, strict=True)]
         columns.append(np.concatenate([e, slope(aba.forward_dynamics(model, q.tolist(), faster, tau.tolist()))]))
     A = np.array(columns).T
-    Ad = configuration.integrate_derivatives(model, [complex(0.0, STEP * x) for x in nu]).dq
+    Ad = configuration.integrate_derivatives(model, [complex(0.0, STEP * x) for x in nu]).dq_dq
     A[:nv, :nv] = np.array([slope(row) for row in Ad])
     return A
 

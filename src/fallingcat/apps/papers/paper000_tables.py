@@ -34,7 +34,7 @@ class _Case:
         self.X_A = np.block([[R.T, -R.T @ tables.hat(o)], [np.zeros((3, 3)), R.T]])
 
         dID = eager.run(task(model, "inverse_dynamics_derivatives"), (d.q, d.nu, d.dnu))
-        dq, dnu = (np.asarray(x)[np.ix_(both, both)] for x in (dID.dq, dID.dnu))
+        dq, dnu = (np.asarray(x)[np.ix_(both, both)] for x in (dID.dtau_dq, dID.dtau_dnu))
         self.ID = np.asarray(eager.run(task(model, "inverse_dynamics"), (d.q, d.nu, d.dnu)))[both]
         self.D = dq[:, :6], dq[:, 6:], dnu[:, :6], dnu[:, 6:]
         M = np.asarray(eager.run(task(model, "mass_matrix"), (d.q,)))[np.ix_(both, both)]

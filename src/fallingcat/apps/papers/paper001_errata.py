@@ -54,7 +54,8 @@ def measured_slips(step: Step) -> list[Slip]:
         Slip("1.6", "before (46)", *order, "Γᵢⱼₖ = Φᵢᵀ B(Φₖ, I) Φⱼ needs k nearer to the tips than j, not j ⪰ k."),
         Slip("1.7", "Alg. 2, lines 15-17", garbled[0], garbled[1],
              "Φᵢ, not Φ₁; Γⱼᵢₖ = Γⱼₖᵢ in line 16; j = p(j) after line 22."),
-        Slip("1.9", "Remark 2", off(d.dq, 2.0 * matrix), off(d.dnu, 2.0 * matrix), "2 C* is the derivative of ID by q̇, not q."),
+        Slip("1.9", "Remark 2", off(d.dtau_dq, 2.0 * matrix), off(d.dtau_dnu, 2.0 * matrix),
+             "2 C* is the derivative of ID by q̇, not q."),
     ]  # fmt: skip
 
 

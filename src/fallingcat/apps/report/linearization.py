@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fallingcat.apps.console import number
 from fallingcat.apps.report.states import State
 from fallingcat.errors import InputError
+from fallingcat.model.joints import Representation
 from fallingcat.robot.robot import Robot
 
 Array = NDArray[np.float64]
@@ -29,7 +30,7 @@ class Result:
 
     robot: Robot
     state: State
-    velocity: str
+    representation: Representation
     tau: Array
     dnu: Array
     A: Array
@@ -62,17 +63,17 @@ class Result:
         return bool(np.abs(self.state.nu).max(initial=0.0) == 0.0 and np.abs(self.dnu).max(initial=0.0) < 1e-9)
 
 
-def measure(robot: Robot, state: State, velocity: str = "body", held: bool = False) -> Result:
+def measure(robot: Robot, state: State, representation: Representation = "body", held: bool = False) -> Result:
     """Linearize around the torques that give the joints no acceleration, and the base neither if it is held."""
     q, nu = state.q, state.nu
-    body = _body_velocity(robot, q, nu, velocity)
+    body = _body_velocity(robot, q, nu, representation)
     dnu = np.zeros(robot.nv)
     if robot.floating and not held:
         dnu[:6] = robot.base_acceleration(q, body, np.zeros(robot.n))
     tau = np.array(robot.inverse_dynamics(q, body, dnu))
     if robot.floating and not held:
         tau[:6] = 0.0  # rounding
-    found = robot.linearize(q, nu, tau, velocity)
+    found = robot.linearize(q, nu, tau, representation=representation)
     A: Array = np.array(found.A)
     B: Array = np.array(found.B)
     if not (np.isfinite(A).all() and np.isfinite(B).all()):
@@ -84,17 +85,17 @@ def measure(robot: Robot, state: State, velocity: str = "body", held: bool = Fal
     with np.errstate(over="ignore"):
         spread = float(np.linalg.cond(vectors))
     return Result(
-        robot, state, velocity, tau, dnu, A, B, values[order].astype(np.complex128), spread, controllable(A, B),
+        robot, state, representation, tau, dnu, A, B, values[order].astype(np.complex128), spread, controllable(A, B),
         condition(np.linalg.eigvalsh(M / np.outer(d, d))),
     )  # fmt: skip
 
 
-def _body_velocity(robot: Robot, q: Array, nu: Array, velocity: str) -> Array:
-    if not robot.floating or velocity == "body":
+def _body_velocity(robot: Robot, q: Array, nu: Array, representation: Representation) -> Array:
+    if not robot.floating or representation == "body":
         return nu
     H, _ = robot.split(q)
     R, p, v, w = H[:3, :3], H[:3, 3], nu[:3], nu[3:6]
-    if velocity == "inertial":
+    if representation == "inertial":
         v = v + np.cross(w, p)
     return np.concatenate([R.T @ v, R.T @ w, nu[6:]])
 
