@@ -31,7 +31,7 @@ from fallingcat.robot.wrenches import Wrenches as Wrenches
 __version__ = "0.1.0"
 del _interrupts
 __all__ = [
-    "Builder", "Description", "FallingCatError", "Finding", "FrameError", "InputError", "ModelError", "Robot", "SingularError", "TraceError",
-    "Trajectory", "Wrenches", "change_coordinates", "compile", "converters", "diagnose", "load", "robots", "set_threads",
-    "thruster", "wrench_input",
+    "Builder", "Description", "FallingCatError", "Finding", "FrameError", "InputError", "ModelError", "Robot",
+    "SingularError", "TraceError", "Trajectory", "Wrenches", "change_coordinates", "compile", "converters", "diagnose",
+    "load", "robots", "set_threads", "thruster", "wrench_input",
 ]  # fmt: skip
