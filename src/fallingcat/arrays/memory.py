@@ -58,6 +58,11 @@ class Memory:
         self._ended_with(0)
         return sum(size * len(pieces) for size, pieces in list(self._unused.items()))
 
+    def give_back(self) -> None:
+        """Give all memory that is not in use back to the system."""
+        self._ended_with(0)
+        self._unused.clear()
+
     def empty(self, shape: tuple[int, ...]) -> Array:
         """An array of that shape with anything in it."""
         size = 8 * math.prod(shape)
