@@ -28,7 +28,7 @@ DOORS = {
     # from a file to a program
     "spatial": "errors scalar",
     "model": "errors elementary text suggest choices scalar spatial",
-    "algorithms": "errors text scalar tensors spatial model",
+    "algorithms": "scalar tensors spatial model",
     "trace": "errors elementary announce scalar task",
     # from a program to arrays
     "arrays": "errors suggest task",

@@ -6,7 +6,7 @@ Options (a frame's name, a representation, the axes of external wrenches) are fi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -66,6 +66,8 @@ class Function:
     """Does it take the base twist in any representation? The model is made for one, the algorithm does not know."""
     floating_only: bool = False
     """Does it refuse a fixed base?"""
+    needs_mass: bool = False
+    """Does it refuse a robot of which nothing moves?"""
     actuated: bool = False
     """Does it take what inputs do, as the option `actuation`?"""
     method: str = ""
@@ -210,7 +212,9 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "centroidal_inertia": Function(centroidal.centroidal_inertia, (Q,), (("I_G", (6, 6)),)),
     "centroidal_momentum": Function(centroidal.centroidal_momentum, (Q, NU), (("h", (6,)),), any_representation=True),
-    "average_velocity": Function(centroidal.average_velocity, (Q, NU), (("v_G", (6,)),), any_representation=True),
+    "average_velocity": Function(
+        centroidal.average_velocity, (Q, NU), (("v_G", (6,)),), any_representation=True, needs_mass=True
+    ),
     "centroidal_momentum_rate": Function(
         centroidal.centroidal_momentum_rate, (Q, NU, DNU), (("h_rate", (6,)),), any_representation=True
     ),
@@ -291,6 +295,7 @@ def task(
     actuation: what m inputs do, if they are not the joint torques. inputs: "u" if they stand in place of tau.
     """
     function = FUNCTIONS.get(name) or BEHIND[name]
+    _check_model(name, function, model, options)
     _check_wrenches(name, function, wrenches)
     if function.any_representation:
         model = model.in_representation(options.pop("representation", "body"))
@@ -313,6 +318,14 @@ def task(
     own = is_own(function.algorithm, model)
     key = f"{name} {wrenches} {inputs} {actuation} {evaluate.options} {model.digest}" if own else ""
     return Task(function.method or name, tuple(vectors), outputs, evaluate, key, function.results)
+
+
+def _check_model(name: str, function: Function, model: Model, options: Mapping[str, Any]) -> None:
+    """Refuse a robot for which the function has no meaning; its own base (`base=None`) every robot has."""
+    if function.floating_only and not model.floating and options.get("base", "") is not None:
+        raise InputError(f"{name} needs a floating base", got="a fixed base", hint="load with floating=True")
+    if function.needs_mass and model.mass == 0.0:
+        raise InputError(f"{name} has no meaning where nothing moves", got="a robot without moving mass")
 
 
 def _check_wrenches(name: str, function: Function, axes: Any) -> None:

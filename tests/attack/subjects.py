@@ -55,7 +55,8 @@ class Subject:
     robot: str
     name: str
     options: tuple[tuple[str, Any], ...]
-    wrenches: tuple[str, ...]
+    wrenches: str
+    """The axes of wrenches on all bodies, if it takes them."""
     task: Task
     reference: Kernel
     states: tuple[Array, ...]
@@ -84,19 +85,19 @@ def _states(robot: fc.Robot, made: Task) -> tuple[Array, ...]:
     return tuple(vectors)
 
 
-def _variants(robot: fc.Robot, name: str) -> list[tuple[dict[str, Any], tuple[str, ...]]]:
-    """Options and frames of wrenches to try a function with."""
+def _variants(robot: fc.Robot, name: str) -> list[tuple[dict[str, Any], str]]:
+    """Options and axes of wrenches to try a function with."""
     function = FUNCTIONS[name]
     if function.floating_only and not robot.floating:
         return []
     frame = robot.frame_names[-1]
     known = {"frame": frame, "representation": "mixed", "factorization": "christoffel", "base": "upper"}
     options = {option: known[option] for option in function.options}
-    variants: list[tuple[dict[str, Any], tuple[str, ...]]] = [(options, ())]
+    variants = [(options, "")]
     if function.any_representation:
-        variants.append((options | {"representation": "mixed"}, ()))
+        variants.append((options | {"representation": "mixed"}, ""))
     if function.wrenches:
-        variants.append((options, (frame, "upper")))
+        variants += [(options, "body"), (options, "mixed")]
     return variants
 
 
@@ -105,10 +106,10 @@ def subjects(all_robots: dict[str, fc.Robot]) -> list[Subject]:
     found = []
     for which, robot in all_robots.items():
         for name in FUNCTIONS:
-            for options, frames in _variants(robot, name):
-                made = task(robot.model, name, frames, **options)
+            for options, axes in _variants(robot, name):
+                made = task(robot.model, name, axes, **options)
                 states = _states(robot, made)
-                found.append(Subject(which, name, tuple(options.items()), frames, made, Kernel(made), states))
+                found.append(Subject(which, name, tuple(options.items()), axes, made, Kernel(made), states))
     return found
 
 
@@ -150,21 +151,15 @@ Way = Callable[..., Any]
 def ways(robot: fc.Robot, subject: Subject, random: Random) -> tuple[str, Way, bool]:
     """A way to call a subject: its name, the call, and whether it takes the inputs by name."""
     options = dict(subject.options)
-    if subject.wrenches or random.random() < 0.6:
+    # the method of frame_pose takes the frame at run time, and rounds otherwise than the kernel of one frame
+    if not subject.wrenches and subject.name != "frame_pose" and random.random() < 0.6:
         if subject.name == "base_change":
             options["frame"] = options.pop("base")
         call = getattr(robot, subject.name)
         if random.random() < 0.1:
             call = functools.partial(getattr(fc.Robot, subject.name), robot)
-        if not subject.wrenches:
-            return "method", functools.partial(call, **options), True
-        own = len(FUNCTIONS[subject.name].inputs)
-
-        def with_wrenches(*values: Any, **more: Any) -> Any:
-            return call(*values[:own], wrenches=dict(zip(subject.wrenches, values[own:], strict=True)), **options, **more)
-
-        return "wrenches", with_wrenches, False
-    kernel = robot.kernel(subject.name, **options)
+        return "method", functools.partial(call, **options), True
+    kernel = robot.kernel(subject.name, **({"wrenches": subject.wrenches} if subject.wrenches else {}), **options)
     return random.choice((("kernel", kernel, False), ("entry", kernel.entry, False)))
 
 

@@ -113,18 +113,19 @@ def test_transform_is_its_matrix(rng: np.random.Generator) -> None:
         assert relative_error((X @ m).entries(), dense(X) @ m.entries()) < TIGHT
         assert relative_error((X.T @ f).entries(), dense(X).T @ f.entries()) < TIGHT
         assert relative_error(X.inverse().matrix(), np.linalg.inv(dense(X))) < TIGHT
-        assert relative_error(X.bring_back(n).entries(), np.linalg.solve(dense(X), n.entries())) < TIGHT
+        assert relative_error(X.inverse_times(n).entries(), np.linalg.solve(dense(X), n.entries())) < TIGHT
 
 
 def test_the_identity_renames_frames_only(rng: np.random.Generator) -> None:
     one, X, Y = Identity.between("a", "b"), random_transform(rng, "b", "c"), random_transform(rng, "c", "a")
     v, w, f = motion(rng, "b"), motion(rng, "a"), force(rng, "a")
     assert one @ v == Motion(v.lin, v.ang, "a")
-    assert one.bring_back(w) == Motion(w.lin, w.ang, "b")
+    assert one.inverse_times(w) == Motion(w.lin, w.ang, "b")
     assert one.T @ f == Force(f.lin, f.ang, "b")
     assert one @ X == Transform(X.E, X.r, "a", "c")
     assert Y @ one == Transform(Y.E, Y.r, "c", "b")
-    for wrong in (lambda: one @ w, lambda: one.T @ force(rng, "b"), lambda: X @ one, lambda: one @ Y, lambda: one.bring_back(v)):
+    others = (lambda: X @ one, lambda: one @ Y, lambda: one.inverse_times(v))
+    for wrong in (lambda: one @ w, lambda: one.T @ force(rng, "b"), *others):
         with pytest.raises(FrameError):
             wrong()
 
@@ -186,7 +187,7 @@ def test_mixed_frames_are_refused(rng: np.random.Generator) -> None:
     X, Y = random_transform(rng, "a", "b"), random_transform(rng, "c", "d")
     wrong = [
         lambda: m + n, lambda: m - n, lambda: f + g, lambda: f - g, lambda: m.cross(n), lambda: m.cross(g), lambda: m @ g,
-        lambda: X @ m, lambda: X.T @ g, lambda: X @ Y, lambda: X.bring_back(n), lambda: Subspace((m,), "a").power(g),
+        lambda: X @ m, lambda: X.T @ g, lambda: X @ Y, lambda: X.inverse_times(n), lambda: Subspace((m,), "a").power(g),
     ]  # fmt: skip
     for operation in wrong:
         with pytest.raises(FrameError, match="frame"):

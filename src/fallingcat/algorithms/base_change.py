@@ -31,12 +31,10 @@ from fallingcat.algorithms.kinematics import (
     jacobian_rate,
 )
 from fallingcat.algorithms.rnea import gravity_torque
-from fallingcat.errors import InputError
 from fallingcat.model.joints import Representation
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial.vec3 import skew, vec
-from fallingcat.text import shown
 
 Base = str | tuple[str, str] | None
 """A frame; (frame or CENTER_OF_MASS, frame) for origin and orientation; CENTROIDAL; None for the robot's own base."""
@@ -83,35 +81,8 @@ class Twist:
         return Twist(self.J[3:], self.J_rate[3:])
 
 
-def check_base(model: Model, base: Base, representation: Representation) -> None:
-    """Refuse what is no base."""
-    if not model.floating:
-        raise InputError("a change of base needs a floating base", got="a fixed base", hint="load with floating=True")
-    if isinstance(base, str) and base == CENTROIDAL:
-        if representation != "mixed":
-            raise InputError(
-                f"the centroid has no orientation, hence no {representation} twist", expected="representation='mixed'",
-                got=repr(representation), hint='for an orientation use ("center_of_mass", "a frame")',
-            )  # fmt: skip
-    elif isinstance(base, tuple):
-        if len(base) != 2 or not all(isinstance(name, str) for name in base):
-            raise InputError("base is not a pair", expected='("origin frame", "orientation frame")', got=shown(base))
-        if base[0] == CENTROIDAL:
-            raise InputError(
-                "the centroid has no orientation of its own",
-                got=repr(base),
-                hint=f'for its origin use ("{CENTER_OF_MASS}", frame)',
-            )
-        if base[0] != CENTER_OF_MASS:
-            model.frame(base[0])
-        model.frame(base[1])
-    elif base is not None:
-        model.frame(base)
-
-
 def base_change(model: Model, q: Vector, nu: Vector, base: Base, representation: Representation) -> BaseChangeMatrices:
     """T and its rate, for velocities in the representation."""
-    check_base(model, base, representation)
     T, T_rate = _base_change(model.in_representation(representation), q, nu, base, representation)
     return BaseChangeMatrices(T.rows, T_rate.rows)
 
@@ -130,7 +101,6 @@ def equations_of_motion(model: Model, q: Vector, nu: Vector, base: Base, represe
     g = gravity_torque(own, q)
     if base is None:
         return EquationsOfMotion(M.rows, C.rows, g)
-    check_base(model, base, representation)
     T, T_rate = _base_change(own, q, nu, base, representation)
     A = _inverse(T)
     A_rate = A.minus_times(T_rate @ A)

@@ -26,7 +26,6 @@ from fallingcat.algorithms.posed import (
     velocity_products,
 )
 from fallingcat.algorithms.rnea import forces
-from fallingcat.errors import InputError
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, Motion, Transform
@@ -145,8 +144,6 @@ def _about_com(r: Posed, f: Force) -> list[Scalar]:
 
 def average_velocity(model: Model, q: Vector, nu: Vector) -> list[Scalar]:
     """I_G^-1 h: the velocity of the centre of mass, and the angular velocity the frozen robot would have (paper 004, eq. 33)."""
-    if model.mass == 0.0:
-        raise InputError("there is no average velocity where nothing moves", got="a robot without moving mass")
     h = centroidal_momentum(model, q, nu)
     I = [row[3:] for row in centroidal_inertia(model, q)[3:]]
     return [x / model.mass for x in h[:3]] + solve_symmetric(I, h[3:])

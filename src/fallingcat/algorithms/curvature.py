@@ -47,11 +47,11 @@ def _moments(g: Shape) -> list[list[Vec]]:
     A = Matrix.columns(g.A)
     QA = Matrix([row for x in Q for row in _rows_P(x)], 6) @ A
     KA = Matrix([row for B, f in zip(own, g.f, strict=True) for row in _rows_K(B, f)], 6) @ A
-    met = _between_joints(g, a, factors)
+    pairs = _between_joints(g, a, factors)
     b = [[ZERO for _ in range(n)] for _ in range(n)]
     for i in range(n):
         for j in range(i + 1, n):
-            l = met.get((i, j), ZERO)
+            l = pairs.get((i, j), ZERO)
             x, y, z = (l[k] + QA[3 * i + k][j] - KA[3 * j + k][i] for k in range(3))
             b[i][j], b[j][i] = (x, y, z), neg((x, y, z))
     return b
@@ -69,7 +69,7 @@ def _rows_K(B: CoriolisFactor, f: Force) -> Block:
 
 def _between_joints(g: Shape, a: Axes, factors: list[CoriolisFactor]) -> dict[tuple[int, int], Vec]:
     """l_ji for joint velocities i < j of which one carries the other."""
-    met: dict[tuple[int, int], Vec] = {}
+    pairs: dict[tuple[int, int], Vec] = {}
     for t, tip in enumerate(a.all):
         momentum = g.Ic[tip.body] @ tip.S
         for x in a.path[tip.body]:
@@ -81,5 +81,5 @@ def _between_joints(g: Shape, a: Axes, factors: list[CoriolisFactor]) -> dict[tu
             else:  # j is the tip: K_j^T S_i
                 value = factors[t].swapped_transposed(momentum, other.S).ang
             key = (min(tip.nu, other.nu) - 6, max(tip.nu, other.nu) - 6)
-            met[key] = add(met.get(key, ZERO), value)
-    return met
+            pairs[key] = add(pairs.get(key, ZERO), value)
+    return pairs

@@ -91,8 +91,8 @@ def _by_columns(bodies: Articulated) -> Blocks:
         for j in range(i, len(model.bodies)):
             above, block = P[p].get(j), inverse.get((i, j))
             if above is not None:  # line 18
-                felt = multiply(bodies.Dinv[i], [[a @ u for a in above] for u in bodies.U[i]])
-                block = negative(felt) if block is None else subtract(block, felt)
+                coupling = multiply(bodies.Dinv[i], [[a @ u for a in above] for u in bodies.U[i]])
+                block = negative(coupling) if block is None else subtract(block, coupling)
             if block is None:
                 continue  # nothing that moves joins the two
             inverse[i, j] = block

@@ -65,7 +65,7 @@ class Posed:
 
     def own(self, i: int, m: Motion) -> Motion:
         """A motion given in the body's own coordinates."""
-        return self.X_own[i].bring_back(m)
+        return self.X_own[i].inverse_times(m)
 
     def wrench(self, i: int, f: Force) -> Force:
         """A wrench given in the body's own coordinates."""
@@ -134,10 +134,10 @@ def common(model: Model, q: Vector) -> Posed:
     X[WORLD] = X_ip.get(0, Identity.between(0, WORLD)).inverse() @ X[0]
     for i, p in list(model.base_to_tip())[1:]:
         X[i] = X_ip[i] @ X[p]
-    S = {i: Subspace(tuple(X[i].bring_back(s) for s in S_i[i].columns), COMMON) for i in S_i}
+    S = {i: Subspace(tuple(X[i].inverse_times(s) for s in S_i[i].columns), COMMON) for i in S_i}
     I = {i: _moved(X[i], body.inertia) for i, body in enumerate(model.bodies)}
     here = Identity.between(COMMON, COMMON)
-    return Posed(model, q, dict.fromkeys(S, here), S, I, X[WORLD].bring_back(gravity_acceleration(model)), X)
+    return Posed(model, q, dict.fromkeys(S, here), S, I, X[WORLD].inverse_times(gravity_acceleration(model)), X)
 
 
 def _moved(X: Transform, inertia: Inertia) -> Inertia:

@@ -23,7 +23,6 @@ from fallingcat.algorithms.dense import Block, Matrix
 from fallingcat.algorithms.kinematics import frame_jacobian, joint_kinematics
 from fallingcat.algorithms.posed import COMMON, PerBody, Posed, Vector, common, composite_inertias, subtree_sums, velocities
 from fallingcat.algorithms.rnea_derivatives import factors
-from fallingcat.errors import InputError
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, Motion, Transform
@@ -103,8 +102,6 @@ class Shape:
 
 def shape(model: Model, q: Vector) -> Shape:
     """Composite inertias, from the tips inwards, and the connection (17b)."""
-    if not model.floating:
-        raise InputError("the reduced equations need a floating base", got="a fixed base", hint="load with floating=True")
     c = common(model, q)
     Ic = composite_inertias(c)
     f = gather_joints(model, {i: [Ic[i] @ s for s in c.S[i].columns] for i, _ in model.base_to_tip()})

@@ -21,7 +21,6 @@ from fallingcat.algorithms.posed import (
     velocities,
     velocity_products,
 )
-from fallingcat.errors import InputError
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Motion
@@ -60,10 +59,8 @@ def gravity_torque(model: Model, q: Vector) -> list[Scalar]:
 def base_acceleration(model: Model, q: Vector, nu: Vector, ddr: Vector) -> list[Scalar]:
     """The base acceleration with which joint accelerations ddr need no base wrench.
 
-    a_0 = -(Mc_0)^-1 bc_0 (paper 000, eq. 53): the locked inertia against the wrench at zero base acceleration.
+    a_0 = -(Mc_0)^-1 bc_0 (paper 000, remark after Table 4): the locked inertia against the wrench at zero base acceleration.
     """
-    if not model.floating:
-        raise InputError("base_acceleration needs a floating base", got="a fixed base", hint="load with floating=True")
     wrench = inverse_dynamics(model, q, nu, [0.0] * 6 + list(ddr))[:6]
     r = body(model, q)
     Ic = composite_inertias(r)[0]

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fallingcat.algorithms.base_change import Base, EquationsOfMotion, check_base
+from fallingcat.algorithms.base_change import Base, EquationsOfMotion
 from fallingcat.algorithms.centroidal_derivatives import CentroidalMomentumDerivatives, CentroidalMomentumRateDerivatives
 from fallingcat.choices import check_representation
 from fallingcat.model.joints import Representation
+from fallingcat.robot.bases import check_base
 from fallingcat.robot.coordinates import BaseChange
 from fallingcat.robot.runner import Part, in_representation
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms.actuation import Actuation
-from fallingcat.algorithms.base_change import check_base
 from fallingcat.algorithms.coriolis import FACTORS
 from fallingcat.arrays.arguments import Batch, check_out, prepare
 from fallingcat.choices import REPRESENTATIONS, check_choice
@@ -20,6 +19,7 @@ from fallingcat.functions import BEHIND, FUNCTIONS, task
 from fallingcat.model.joints import Representation
 from fallingcat.model.model import Model
 from fallingcat.robot.ahead import as_jobs, compile_ahead
+from fallingcat.robot.bases import check_base
 from fallingcat.robot.methods import CompiledMethod, has_code
 from fallingcat.robot.wrenches import KEPT, BodyWrenches, Key, Table, one_state, table, taken_apart
 from fallingcat.robot.wrenches import Wrenches as FrameWrenches

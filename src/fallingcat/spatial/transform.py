@@ -49,7 +49,7 @@ class Transform:
     def inverse(self) -> Transform:
         return Transform(self.E.inverse(), neg(self.E.apply(self.r)), self.b, self.a)
 
-    def bring_back(self, m: Motion) -> Motion:
+    def inverse_times(self, m: Motion) -> Motion:
         """X_ba m, without forming the inverse."""
         _meet(self.a, m.frame)
         ang = self.E.inverse_apply(m.ang)
@@ -92,7 +92,7 @@ class Identity(Transform):
         _meet(other.b, self.a)
         return Transform(other.E, other.r, other.a, self.b)
 
-    def bring_back(self, m: Motion) -> Motion:
+    def inverse_times(self, m: Motion) -> Motion:
         _meet(self.a, m.frame)
         return Motion(m.lin, m.ang, self.b)
 

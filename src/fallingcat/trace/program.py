@@ -192,7 +192,7 @@ def _taint(graph: Graph, outputs: list[list[int]], inputs: int) -> None:
     """Inputs that the results do not depend on still spoil them when they are not finite.
 
     Folding removes such inputs (a base position has no part in inverse dynamics); 0 * x, added to the
-    first entry, keeps "a number that is none goes in, one comes out".
+    first entry, keeps the promise that NaN in gives NaN out.
     """
     used = _needed(graph, outputs)
     unused = [i for i in range(inputs) if i not in used]
