@@ -69,6 +69,8 @@ class Part:
         if not isinstance(name, str) or (name not in FUNCTIONS and name not in BEHIND):
             raise InputError(f"no function {shown(name)}", hint=closest(name, FUNCTIONS))
         options = check_options(self.model, name, options)
+        if "representation" in (FUNCTIONS.get(name) or BEHIND[name]).options:  # as the methods say
+            options.setdefault("representation", "mixed" if "base" in options else "body")
         key = (name, *options.items())
         found = self._kernels.get(key)
         if found is None:
