@@ -11,7 +11,7 @@ from fallingcat.trace import program
 settings.register_profile("fallingcat", derandomize=True, deadline=None, database=None)
 settings.load_profile("fallingcat")
 
-program.after_pass = program.Program.verify  # whatever a test traces is checked after every pass, not at the end only
+program.VERIFY_PASSES = True  # whatever a test traces is checked after every pass, not at the end only
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

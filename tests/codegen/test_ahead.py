@@ -13,7 +13,7 @@ import fallingcat as fc
 from fallingcat.codegen import native
 from fallingcat.robot import ahead
 
-NAMES = ["mass_matrix", "potential_energy", ("frame_pose", {"frame": "hand"})]
+NAMES = ["mass_matrix", "potential_energy", ("frame_jacobian", {"frame": "hand"})]
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_nothing_is_left_to_compile(
     compiled.clear()
     q = robot.random_configuration(1)
     for x in (q, np.tile(q, (5, 1))):
-        robot.mass_matrix(x), robot.frame_pose(x, "hand"), robot.potential_energy(x)
+        robot.mass_matrix(x), robot.frame_jacobian(x, "hand"), robot.potential_energy(x)
     assert compiled == []
 
 
@@ -68,5 +68,5 @@ def test_what_does_not_exist_is_said_before_anything_is_compiled(ball: fc.Robot,
     with pytest.raises(fc.InputError, match="mass_matrix"):
         ball.compile(["gravity_torque", "mas_matrix"])
     with pytest.raises(fc.FrameError):
-        ball.compile([("frame_pose", {"frame": "nowhere"})])
+        ball.compile([("frame_jacobian", {"frame": "nowhere"})])
     assert compiled == []

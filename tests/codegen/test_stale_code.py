@@ -17,7 +17,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat import functions, origin
-from fallingcat.algorithms import energy, kinematics
+from fallingcat.algorithms import energy
 from fallingcat.codegen import Kernel, cache, fingerprint
 from fallingcat.functions import FUNCTIONS, task
 from fallingcat.model.joints import Reversed, Revolute
@@ -109,10 +109,10 @@ def test_what_stands_in_the_place_of_a_function_of_the_library_runs(
     monkeypatch.undo()
     monkeypatch.setenv("FALLINGCAT_CACHE", str(tmp_path))
     # a pass that the algorithm calls
-    velocities = kinematics.velocities
+    velocities = energy.velocities
 
-    def faster(model: Any, X: Any, S: Any, nu: Any) -> Any:
-        return velocities(model, X, S, [3.0 * x for x in nu])
+    def faster(r: Any, nu: Any) -> Any:
+        return velocities(r, [3.0 * x for x in nu])
 
     monkeypatch.setattr(energy, "velocities", faster)
     assert not origin.untouched()
@@ -241,18 +241,18 @@ DIGEST = "from fallingcat.codegen.fingerprint import source_digest; print(source
 def test_pages_and_commands_have_no_part_in_it(tmp_path: Path) -> None:
     package = _installed(tmp_path)
     before = python(DIGEST, path=tmp_path)
-    for file in ("cli/main.py", "report/page.py", "view/svg.py", "cat/fall.py"):
+    for file in ("cli/main.py", "apps/report/page.py", "apps/view/svg.py", "apps/cat/fall.py"):
         _edit(package / file, '"""', '""" ')
     assert python(DIGEST, path=tmp_path) == before
     covered = {Path(file).relative_to(SOURCE).as_posix() for file in fingerprint._FILES}
-    assert covered >= {"algorithms/rnea.py", "compile/batch.py", "trace/rules.py", "scalar.py", "model/joints.py"}
+    assert covered >= {"algorithms/rnea.py", "codegen/batch.py", "trace/rules.py", "scalar.py", "model/joints.py"}
 
 
 def test_a_file_in_another_place_is_another_library(tmp_path: Path) -> None:
     package = _installed(tmp_path)
     (package / "trace" / "extra.py").write_text("")
     before = python(DIGEST, path=tmp_path)
-    (package / "trace" / "extra.py").rename(package / "compile" / "extra.py")
+    (package / "trace" / "extra.py").rename(package / "codegen" / "extra.py")
     assert python(DIGEST, path=tmp_path) != before
 
 

@@ -88,28 +88,26 @@ def test_a_batch_at_the_end_of_the_process(when: str) -> None:
     assert (done.stdout, done.stderr) == ("510.0\n", "")
 
 
-def test_a_job_that_no_thread_takes_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pool may refuse and keep the job in its queue all the same."""
-    queue = []
+def test_where_no_thread_can_be_started_all_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise RuntimeError("can't start new thread")
 
-    class Refusing:
-        def submit(self, work: Any) -> None:
-            queue.append(work)
-            raise RuntimeError("can't start new thread")
+    monkeypatch.setattr(thread_module, "_workers", thread_module._Workers())
+    monkeypatch.setattr(thread_module._thread, "start_new_thread", refuse)
+    assert thread_module.run_all([lambda: 1, lambda: 2, lambda: 3]) == [1, 2, 3]
 
-    monkeypatch.setattr(thread_module, "pool", lambda count: Refusing())
-    done: list[int] = []
-    result = thread_module.start(2, lambda k: done.append(k) or True, 7)
-    for work in queue:
-        work()
-    assert result() is True
-    assert done == [7]
 
-    def fail() -> bool:
+def test_an_error_in_a_thread_is_raised_when_all_have_ended() -> None:
+    ended: list[int] = []
+
+    def fail() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        thread_module.start(2, fail)()
+        thread_module.run_all([lambda: ended.append(1), fail, lambda: ended.append(2)])
+    assert sorted(ended) == [1, 2]
+    with pytest.raises(ZeroDivisionError):
+        thread_module.run_all([fail, lambda: ended.append(3)])
 
 
 def test_the_environment_chooses_the_number() -> None:

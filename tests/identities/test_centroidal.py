@@ -316,7 +316,7 @@ def test_a_robot_that_cannot_move() -> None:
     assert not robot.centroidal_inertia(q).any()
     assert not robot.centroidal_momentum(q, q).any()
     assert robot.centroidal_momentum_rate_derivatives(q, q, q).dh_rate_dq.shape == (6, 0)
-    with pytest.raises(fc.InputError, match="no average velocity"):
+    with pytest.raises(fc.InputError, match="average_velocity has no meaning"):
         robot.average_velocity(q, q)
 
 

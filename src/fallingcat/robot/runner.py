@@ -168,6 +168,8 @@ def check_options(model: Model, name: str, options: Mapping[str, Any]) -> dict[s
             raise InputError(f"{name} has no option {option!r}", hint=closest(option, known))
         if option == "frame":
             check_frame(value)
+        if option == "wrenches":
+            check_choice("axes of wrenches", value, REPRESENTATIONS)
         if option in WORDS:
             check_choice(option, value, WORDS[option])
     base = options.get("base")
@@ -178,7 +180,7 @@ def check_options(model: Model, name: str, options: Mapping[str, Any]) -> dict[s
 
 
 WORDS = {
-    "representation": REPRESENTATIONS, "wrenches": REPRESENTATIONS, "factorization": tuple(FACTORS), "inputs": ("tau", "u"),
+    "representation": REPRESENTATIONS, "factorization": tuple(FACTORS), "inputs": ("tau", "u"),
 }  # fmt: skip
 
 
