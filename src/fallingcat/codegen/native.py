@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 import threading
 import weakref
+from collections import deque
 from functools import cache
 from typing import Any
 
@@ -35,6 +37,10 @@ PATIENCE = 3
 _lock = threading.RLock()
 """LLVM's global state is not made for many threads at once. A signal handler may compile while its own thread does:
 between two calls of LLVM its state is sound, so the lock lets the same thread in again."""
+
+
+if hasattr(os, "register_at_fork"):  # a fork waits until no other thread is inside LLVM
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 @cache
@@ -104,6 +110,8 @@ class Code:
     def __init__(self, object_code: bytes, symbols: dict[str, int]) -> None:
         cpython.untrack(self)
         with _lock:
+            while _ended:  # now their code is taken down, under the lock
+                _ended.popleft()
             for name, address in symbols.items():
                 llvm.add_symbol(name, address)
             # LLVM's default memory manager may put sections more than 2 GB apart, which the small code model cannot reach.
@@ -115,6 +123,11 @@ class Code:
         else:
             _living.add(self)
 
+    def __del__(self) -> None:
+        # Not here: another thread may fork at this moment, and the child would wait for ever for the lock inside of llvmlite.
+        if hasattr(self, "_engine"):
+            _ended.append(self._engine)
+
     def address(self, name: str) -> int:
         with _lock:
             found = int(self._engine.get_function_address(name))
@@ -123,6 +136,8 @@ class Code:
         return found
 
 
+_ended: deque[Any] = deque()
+"""Engines whose code nobody can call any more."""
 _living: weakref.WeakSet[Code] = weakref.WeakSet()
 _ending = False
 
