@@ -25,22 +25,23 @@ DOORS = {
     "tensors": "scalar",
     "task": "errors scalar",
     "interrupts": "",
+    "lazy": "",
     # from a file to a program
     "spatial": "errors scalar",
-    "model": "errors elementary text suggest choices scalar spatial",
+    "model": "errors elementary text suggest choices scalar lazy spatial",
     "algorithms": "scalar tensors spatial model",
-    "trace": "errors elementary announce scalar task",
+    "trace": "errors elementary announce scalar task lazy",
     # from a program to arrays
     "arrays": "errors suggest task",
     "codegen": "errors elementary announce scalar task trace arrays",
     "origin": "model codegen",
-    "functions": "errors choices task model algorithms origin",
+    "functions": "errors choices task lazy model algorithms origin",
     # what a user holds
     "control": "errors choices scalar task trace arrays codegen functions",
     "motion": "errors suggest files model trace",
     "robot": "errors text suggest choices task spatial model algorithms trace arrays codegen functions control motion",
     "converters": "errors suggest model arrays robot",
-    "reference": "errors model algorithms robot",
+    "reference": "errors lazy model algorithms robot",
     # what commands show: one direction among them
     "apps": "errors text files",
     "apps/bench": "codegen functions robot",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from fallingcat.algorithms import (
@@ -40,6 +39,7 @@ from fallingcat.algorithms.posed import NO_FORCES
 from fallingcat.algorithms.singular import is_singular
 from fallingcat.choices import check_choice
 from fallingcat.errors import InputError
+from fallingcat.lazy import lazy
 from fallingcat.model.model import Model
 from fallingcat.origin import is_own
 from fallingcat.task import Input, Output, Task
@@ -347,7 +347,7 @@ class Evaluate:
     actuation: Actuation | None = None
     options: tuple[tuple[str, Any], ...] = ()
 
-    @cached_property
+    @lazy
     def _singular(self) -> bool:
         return is_singular(self.model)
 

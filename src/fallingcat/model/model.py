@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from fallingcat.errors import FrameError
+from fallingcat.lazy import lazy
 from fallingcat.model.description import Limits, Pose
 from fallingcat.model.joints import FreeFlyer, JointModel, Representation
 from fallingcat.scalar import Scalar
@@ -94,12 +94,12 @@ class Model:
         base = replace(self.bodies[0], joint=FreeFlyer(representation))
         return replace(self, bodies=(base, *self.bodies[1:]))
 
-    @cached_property
+    @lazy
     def mimics(self) -> bool:
         """Does any joint follow another?"""
         return any(body.mimics for body in self.bodies)
 
-    @cached_property
+    @lazy
     def mass(self) -> float:
         """Of all that can move."""
         total = 0.0
@@ -107,12 +107,12 @@ class Model:
             total += body.inertia.mass
         return total
 
-    @cached_property
+    @lazy
     def digest(self) -> str:
         """A short text that differs whenever anything about the model does; for caches."""
         return hashlib.sha256(repr(self).encode()).hexdigest()
 
-    @cached_property
+    @lazy
     def _frames(self) -> dict[str, FrameOf]:
         return dict(self.frames)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from fallingcat.algorithms import configuration
 from fallingcat.algorithms.kinematics import joint_kinematics
 from fallingcat.errors import InputError
+from fallingcat.lazy import lazy
 from fallingcat.model.model import WORLD, Model
 from fallingcat.reference.paper000 import ad, hat
 
@@ -100,24 +100,24 @@ class Bodies:
     # -----------------------------------------------------------------------------------------------------------------
     # Inertia (17) and the generalized Jacobian (15)
 
-    @cached_property
+    @lazy
     def Lambda_b(self) -> Array:
         return total(Ai.T @ M @ Ai for M, Ai in zip(self.M, self.Ai, strict=True))
 
-    @cached_property
+    @lazy
     def M_bq(self) -> Array:
         return total(Ai.T @ M @ J for M, Ai, J in zip(self.M, self.Ai, self.J, strict=True))
 
-    @cached_property
+    @lazy
     def A_l(self) -> Array:
         return np.linalg.solve(self.Lambda_b, self.M_bq)
 
-    @cached_property
+    @lazy
     def Lambda_q(self) -> Array:
         M_q = total(J.T @ M @ J for M, J in zip(self.M, self.J, strict=True))
         return np.array(M_q - self.A_l.T @ self.Lambda_b @ self.A_l)
 
-    @cached_property
+    @lazy
     def Jt(self) -> list[Array]:
         """J_k - Ai_k A_l."""
         return [J - Ai @ self.A_l for J, Ai in zip(self.J, self.Ai, strict=True)]
@@ -218,7 +218,7 @@ class Bodies:
     # -----------------------------------------------------------------------------------------------------------------
     # Curvature: Lemma 3
 
-    @cached_property
+    @lazy
     def curvature(self) -> Array:
         """[:, i, j] of dA(x, y) - [A x, A y], dA(x, y) = (d_x A) y - (d_y A) x - A [x, y], by complex steps."""
         n, A = self.model.n, self.A_l

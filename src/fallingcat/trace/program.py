@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import chain
 from typing import Any
 
 from fallingcat.errors import TraceError
+from fallingcat.lazy import lazy
 from fallingcat.scalar import Dots
 from fallingcat.task import Input, Output, Task
 from fallingcat.trace.blocks import BlockOp, Pack
@@ -46,11 +46,11 @@ class Program:
     """Per output, the value of every entry in row-major order; empty for an output that is one block as a whole."""
     input_names: tuple[str, ...] = field(default=())
 
-    @cached_property
+    @lazy
     def input_count(self) -> int:
         return sum(i.size for i in self.inputs)
 
-    @cached_property
+    @lazy
     def first(self) -> int:
         """The number of the first computed value."""
         return self.input_count + len(self.constants)

@@ -1,0 +1,27 @@
+"""Attributes computed when first asked for, without a lock: that of Python 3.11's `functools.cached_property` outlives a fork
+with nobody left to release it. Two threads may compute the same value; both get an equal one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class lazy(Generic[T]):  # noqa: N801
+    """A property that stands in the instance once it is known."""
+
+    def __init__(self, function: Callable[[Any], T]) -> None:
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> T:
+        if instance is None:
+            return self  # type: ignore[return-value]
+        value = self._function(instance)
+        instance.__dict__[self._name] = value
+        return value
