@@ -1,7 +1,7 @@
 """Tensors of dot products, by index: an algorithm says which pairs and which triples it needs.
 
-    left[pair] = vectors[x] matrices[t]                         for every pair (x, t)
-    tensor[place] = sum of left[pair][part:] . right[k]         for every triple that names the place
+    left[pair] = vectors[x] matrices[t]                         for every pair (x, t)                   `left_vectors`
+    tensor[place] = sum of left[pair][part:] . right[k]         for every triple that names the place   `placed_dots`
 Runs of neighbours are found here, so that in compiled code both stages are one loop over a table (`scalar.dots`), however large.
 """
 
@@ -42,9 +42,30 @@ def tensor_of_dots(
         triples = [*triples, *(Triple(len(pairs), 0, len(right) + n, place) for n, (place, _) in enumerate(extra))]
         pairs = [*pairs, (len(vectors) - 1, len(matrices) - 1)]
         right = [*right, *([x, *[0.0] * (length - 1)] for _, x in extra)]
+    return placed_dots(left_vectors(vectors, matrices, pairs), width, right, triples, size)
+
+
+def left_vectors(
+    vectors: Sequence[Sequence[Scalar]], matrices: Sequence[scalar.Matrix], pairs: Sequence[tuple[int, int]]
+) -> Sequence[Scalar]:
+    """The vector times the matrix of every pair, one after the other in a flat list."""
+    inner, width = len(vectors[0]), len(matrices[0][0])
     jobs = [Dots(inner * x, width * t, width, width * row, 1) for row, (x, t) in enumerate(pairs)]
     table = [[x for matrix in matrices for x in matrix[r]] for r in range(inner)]
-    left = scalar.dots([x for vector in vectors for x in vector], table, jobs, width * len(pairs))
+    return scalar.dots([x for vector in vectors for x in vector], table, jobs, width * len(pairs))
+
+
+def placed_dots(
+    left: Sequence[Scalar], width: int, right: Sequence[Sequence[Scalar]], triples: Sequence[Triple], size: int,
+    extra: Sequence[tuple[Place, Scalar]] = (),
+) -> Any:  # fmt: skip
+    """The tensor, from left vectors of a width that lie one after the other; `extra`, beside a plain list, are further terms."""
+    if not right:
+        return [[[0.0] * size for _ in range(size)] for _ in range(size)]
+    if extra:  # once more a unit vector, times columns (x, 0, 0, ...)
+        triples = [*triples, *(Triple(len(left) // width, 0, len(right) + n, place) for n, (place, _) in enumerate(extra))]
+        left = [*left, *_unit(width)]
+        right = [*right, *([x, *[0.0] * (len(right[0]) - 1)] for _, x in extra)]
     places = [(i * size + j) * size + k for _, _, _, (i, j, k) in triples]
     meet = len(set(places)) < len(places)
     runs = list(_runs(triples, places, width, size))

@@ -9,10 +9,12 @@ The zero block and the form of N follow from the Jacobi identity.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fallingcat.scalar import Scalar
 from fallingcat.spatial.inertia import Inertia
+from fallingcat.spatial.transform import Transform
 from fallingcat.spatial.vec3 import (
     ZERO,
     ZERO_MATRIX,
@@ -31,6 +33,9 @@ from fallingcat.spatial.vec3 import (
     sym_matvec,
 )
 from fallingcat.spatial.vectors import Force, Frame, Motion
+
+OwnFactor = Callable[[Sequence[Scalar], Sequence[Sequence[Scalar]]], Sequence[Sequence[Scalar]]]
+"""B(v, I), from a twist and the 6 x 6 inertia of a body to a 6 x 6 matrix, in any coordinates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,24 +130,25 @@ class SkewFactor:
 
 
 @dataclass(frozen=True, slots=True)
-class NewtonFactor:
-    """The plain factor B(v, I) = (v x*) I (paper 001, eq. 11): six columns without structure, which add up over bodies."""
+class ColumnFactor:
+    """Any factor: six columns without structure, which add up over bodies."""
 
     columns: tuple[Force, ...]
     frame: Frame
 
     @staticmethod
-    def zero(frame: Frame) -> NewtonFactor:
-        return NewtonFactor((Force.zero(frame),) * 6, frame)
+    def zero(frame: Frame) -> ColumnFactor:
+        return ColumnFactor((Force.zero(frame),) * 6, frame)
 
     @staticmethod
-    def of(v: Motion, inertia: Inertia) -> NewtonFactor:
-        """The factor of a body that moves with v."""
-        units = [Motion.of([1.0 if m == k else 0.0 for m in range(6)], inertia.frame) for k in range(6)]
-        return NewtonFactor(tuple(v.cross(inertia @ unit) for unit in units), inertia.frame)
+    def given(B: OwnFactor, v: Motion, inertia: Inertia, X: Transform) -> ColumnFactor:
+        """X^T B(X v, I) X: somebody's own factor, of a body in its own coordinates, seen in those of v."""
+        own = [Force.of(column, X.a) for column in zip(*B((X @ v).entries(), inertia.matrix()), strict=True)]
+        factor = ColumnFactor(tuple(own), X.a)
+        return ColumnFactor(tuple(X.T @ (factor @ (X @ unit)) for unit in _units(X.b)), X.b)
 
-    def __add__(self, other: NewtonFactor) -> NewtonFactor:
-        return NewtonFactor(tuple(a + b for a, b in zip(self.columns, other.columns, strict=True)), self.frame)
+    def __add__(self, other: ColumnFactor) -> ColumnFactor:
+        return ColumnFactor(tuple(a + b for a, b in zip(self.columns, other.columns, strict=True)), self.frame)
 
     def __matmul__(self, m: Motion) -> Force:
         """B m."""
@@ -154,3 +160,18 @@ class NewtonFactor:
     def transposed(self, m: Motion) -> Force:
         """B^T m."""
         return Force.of([m @ column for column in self.columns], self.frame)
+
+
+class NewtonFactor(ColumnFactor):
+    """The plain factor B(v, I) = (v x*) I (paper 001, eq. 11)."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(v: Motion, inertia: Inertia) -> NewtonFactor:
+        """The factor of a body that moves with v."""
+        return NewtonFactor(tuple(v.cross(inertia @ unit) for unit in _units(inertia.frame)), inertia.frame)
+
+
+def _units(frame: Frame) -> list[Motion]:
+    return [Motion.of([1.0 if m == k else 0.0 for m in range(6)], frame) for k in range(6)]

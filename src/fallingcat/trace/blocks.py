@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fallingcat.trace.ops import fused
-
 
 @dataclass(frozen=True)
 class Pack:
@@ -39,7 +37,7 @@ class Pack:
         """Can it read what it says of blocks of these sizes?"""
         return self.size > 0
 
-    def evaluate(self, *entries: float) -> list[float]:
+    def evaluate(self, *entries: Any) -> list[Any]:
         return list(entries)
 
 
@@ -80,18 +78,6 @@ class Product:
     def flops(self) -> int:
         return 2 * self.rows * len(self.inner) * self.columns
 
-    def evaluate(self, A: Sequence[float], B: Sequence[float]) -> list[float]:
-        result = []
-        for i in range(self.first_row, self.first_row + self.rows):
-            for j in range(self.first_column, self.first_column + self.columns):
-                total = 0.0
-                for k, inner in enumerate(self.inner):
-                    a, b = A[i * self.left_width + inner], B[k * self.right_width + j]
-                    a = -a if self.negate else a
-                    total = a * b if k == 0 else fused(a, b, total)
-                result.append(total)
-        return result
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -110,7 +96,7 @@ class Entry:
     def name(self) -> str:
         return f"entry {self.index} of"
 
-    def evaluate(self, block: Sequence[float]) -> float:
+    def evaluate(self, block: Sequence[Any]) -> Any:
         return block[self.index]
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from fallingcat.scalar import Dots
 from fallingcat.trace.blocks import Pack
-from fallingcat.trace.ops import fused
 
 
 @dataclass(frozen=True)
@@ -74,20 +73,6 @@ class DotTable:
             turn = self.side + 1
             written += sum(job.columns - (job.place + job.columns - 1) // turn + (job.place - 1) // turn for job in self.jobs)
         return self.add or written < self.size
-
-    def evaluate(self, A: Sequence[float], B: Sequence[float]) -> list[float]:
-        out = [0.0] * self.size
-        for job in self.jobs:
-            left, right, columns, place, step, _ = job
-            for c in range(columns):
-                total = A[left] * B[right + c]
-                for m in range(1, self.terms(job)):
-                    total = fused(A[left + m], B[m * self.right_width + right + c], total)
-                at = place + c * step
-                out[at] = out[at] + total if self.add else total
-                if self.side:
-                    out[at % self.side * self.side + at // self.side] = out[at]
-        return out
 
 
 def dot_table(

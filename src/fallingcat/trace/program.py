@@ -22,6 +22,7 @@ from fallingcat.trace.dots import DotTable
 from fallingcat.trace.expr import Block, Expr, check_graph, node_id, wrap
 from fallingcat.trace.graph import Graph
 from fallingcat.trace.ops import OPS
+from fallingcat.trace.rules import is_guard
 from fallingcat.trace.sums import start_sums
 
 Operation = str | BlockOp | DotTable
@@ -193,15 +194,22 @@ def _index(graph: Graph, x: Any) -> int:
 
 
 def _taint(graph: Graph, outputs: list[list[int]], inputs: int) -> None:
-    """Inputs that the results do not depend on still spoil them when they are not finite.
+    """Inputs that the results do not depend on still spoil them when they are not finite, and so do lost pivots.
 
     Folding removes such inputs (a base position has no part in inverse dynamics); 0 * x, added to the
-    first entry, keeps the promise that NaN in gives NaN out.
+    first entry, keeps the promise that NaN in gives NaN out. A value that is replaced by NaN when it is lost
+    (`dense.factor`) may concern some of the entries only; with it here, the first entry tells.
     """
+    target = next((flat for flat in outputs if flat), None)
+    if target is None:
+        return
     used = _needed(graph, outputs)
     unused = [i for i in range(inputs) if i not in used]
-    target = next((flat for flat in outputs if flat), None)
-    if not unused or target is None:
+    guards = [i for i in used if is_guard(graph, i)]
+    if guards:
+        reached = _needed(graph, [target[:1]])
+        unused += [i for i in guards if i not in reached]
+    if not unused:
         return
     total: Any = 0.0
     for i in unused:

@@ -138,6 +138,29 @@ def div_negated(g: Graph, a: int, b: int) -> int | None:
     return None if y is None else g.apply("neg", g.apply("div", a, y))
 
 
+def div_guarded(g: Graph, a: int, b: int) -> int | None:
+    """c / (x if bound < x else NaN) = c / x if bound < x else NaN: nothing waits for the comparison before it divides."""
+    if g.constants[a] is None or not is_guard(g, b):
+        return None
+    node: Any = g.nodes[b]
+    return g.apply("select", node[1], node[2], g.apply("div", a, node[3]), node[4])
+
+
+def is_guard(g: Graph, i: int) -> bool:
+    """Is this a number that is replaced by NaN where another one is not large enough?"""
+    node: Any = g.nodes[i]
+    if node[0] != "select":
+        return False
+    otherwise = g.constants[node[4]]
+    return otherwise is not None and otherwise != otherwise and node[2] in (node[3], *_arguments(g, node[3]))
+
+
+def _arguments(g: Graph, i: int) -> tuple[Any, ...]:
+    """What a quotient is made of."""
+    node: Any = g.nodes[i]
+    return node[1:] if node[0] == "div" else ()
+
+
 def neg_of(g: Graph, a: int) -> int | None:
     """-(-x) = x, -(x - y) = y - x."""
     node: Any = g.nodes[a]
@@ -170,7 +193,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "add": (fold("add"), add_zero, add_negated, order("add")),
     "sub": (fold("sub"), sub_zero, sub_negated, sub_reversed),
     "mul": (fold("mul"), mul_trivial, mul_negated, order("mul")),
-    "div": (fold("div"), div_trivial, div_negated),
+    "div": (fold("div"), div_trivial, div_negated, div_guarded),
     "neg": (fold("neg"), neg_of),
     "sqrt": (fold("sqrt"),),
     "sin": (fold("sin"), sin_negated),

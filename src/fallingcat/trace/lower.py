@@ -1,0 +1,214 @@
+"""Products of blocks and tables of dot products in the loop language.
+
+Left factor "A", right factor "B", and the result in "C", unless a product is told otherwise. Sums run in the order of the
+inner index, one fused multiply-add after the other. A tile of sums is formed at a time, in locals, so that a compiler can
+keep it in registers and take neighbouring columns together.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from fallingcat.trace.blocks import Product
+from fallingcat.trace.dots import DotTable
+from fallingcat.trace.loops import (
+    Apply,
+    For,
+    Index,
+    Let,
+    Load,
+    Local,
+    Look,
+    Loops,
+    Number,
+    Real,
+    Set,
+    Statement,
+    Store,
+    loop,
+    variable,
+    whole,
+)  # fmt: skip
+
+TILE_ROWS, TILE_COLUMNS = 2, 8
+"""Sums that are formed together."""
+TILE_DOTS = 4
+"""The same, along the columns of a job of a table."""
+
+
+Factor = Callable[[int, Index], Real]
+"""Of a product: row or column of a tile, inner index."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Columns of a product that lie side by side in an array."""
+
+    array: str
+    first: int
+    columns: int
+    rows: tuple[int, ...]
+    """Where the first of them is, for every row."""
+
+
+def product_loops(op: Product, parts: Sequence[Part] = ()) -> Loops:
+    """C = A[rows, inner] B[:, columns]; `parts` say where it goes, if that is not C."""
+    parts = parts or [Part("C", 0, op.columns, tuple(i * op.columns for i in range(op.rows)))]
+    tables: dict[str, tuple[tuple[int, ...], ...]] = {}
+    body: list[Statement] = []
+    if not _steps(op.inner):
+        tables["inner"] = tuple((k,) for k in op.inner)
+    for number, part in enumerate(parts):
+        if not _steps(part.rows):
+            tables[f"rows{number}"] = tuple((place,) for place in part.rows)
+        body += _part(op, part, f"rows{number}")
+    return Loops(tuple(body), tables)
+
+
+def _part(op: Product, part: Part, table: str) -> list[Statement]:
+    """The tiles of a part, in rows of tiles."""
+    body: list[Statement] = []
+    for i, high in _tiles("i", op.rows, TILE_ROWS):
+        row: list[Statement] = []
+        for j, wide in _tiles("j", part.columns, TILE_COLUMNS):
+            row += _over(j, _tile(op, part, table, i, j, high, wide))
+        body += _over(i, row)
+    return body
+
+
+@dataclass(frozen=True)
+class _Tiles:
+    """`count` tiles of one size, one after the other."""
+
+    name: str
+    count: int
+    size: int
+    first: int
+
+    @property
+    def index(self) -> Index:
+        return self.first + (variable(self.name) * self.size if self.count > 1 else whole(0))
+
+
+def _tiles(name: str, length: int, size: int) -> list[tuple[_Tiles, int]]:
+    """Tiles of full size, and the rest."""
+    full, rest = divmod(length, size)
+    found = [(_Tiles(name, full, size, 0), size)] if full else []
+    return [*found, (_Tiles(name, 1, rest, full * size), rest)] if rest else found
+
+
+def _over(tiles: _Tiles, body: Sequence[Statement]) -> list[Statement]:
+    """Every tile, each with locals of its own."""
+    return loop(tiles.name, tiles.count, body)
+
+
+def _tile(op: Product, part: Part, table: str, i: _Tiles, j: _Tiles, high: int, wide: int) -> list[Statement]:
+    """Sums of `high` rows and `wide` columns, side by side."""
+    sums = [(r, c, f"s{r}_{c}") for r in range(high) for c in range(wide)]
+    column = op.first_column + part.first + j.index
+
+    def left(r: int, inner: Index) -> Real:
+        a = Load("A", (op.first_row + r + i.index) * op.left_width + inner)
+        return Apply("neg", (a,)) if op.negate else a
+
+    def right(c: int, k: Index) -> Real:
+        return Load("B", k * op.right_width + column + c)
+
+    body: list[Statement] = [Let(name, Apply("mul", (left(r, whole(op.inner[0])), right(c, whole(0))))) for r, c, name in sums]
+    body += _each_term(op, left, right, sums, high)
+    for r in range(high):
+        place: Index = whole(part.rows[0])
+        if len(part.rows) > 1 and _steps(part.rows):
+            place = part.rows[0] + (i.index + r) * (part.rows[1] - part.rows[0])
+        elif not _steps(part.rows):
+            body.append(Look(f"row{r}", table, i.index + r, 0))
+            place = variable(f"row{r}")
+        body += [Store(part.array, place + j.index + c, Local(name)) for row, c, name in sums if row == r]
+    return body
+
+
+def _each_term(op: Product, left: Factor, right: Factor, sums: list[tuple[int, int, str]], high: int) -> list[Statement]:
+    """The sums with all terms but the first."""
+    k = variable("k")
+    body: list[Statement] = []
+    inner = k * _step(op.inner) + op.inner[0]
+    if not _steps(op.inner):
+        body.append(Look("column", "inner", k, 0))
+        inner = variable("column")
+    body += [Let(f"a{r}", left(r, inner)) for r in range(high)]
+    body += [Set(name, Apply("fma", (Local(f"a{r}"), right(c, k), Local(name)))) for r, c, name in sums]
+    return loop("k", len(op.inner), body, start=1)
+
+
+def _steps(values: Sequence[int]) -> bool:
+    """Are they an arithmetic progression?"""
+    step = _step(values)
+    return all(b - a == step for a, b in itertools.pairwise(values))
+
+
+def _step(values: Sequence[int]) -> int:
+    return values[1] - values[0] if len(values) > 1 else 1
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tables
+
+
+def table_loops(op: DotTable) -> Loops:
+    """C[place + c step] = A[left:left + terms] . B[:, right + c] for every job, zero elsewhere."""
+    body: list[Statement] = []
+    if op.has_gaps:
+        body += loop("at", op.size, [Store("C", variable("at"), Number(0.0))])
+    side = op.side or 1
+    jobs = tuple(
+        (job.left, job.right, job.columns, job.place, job.step, op.terms(job), job.place % side * side + job.place // side)
+        for job in op.jobs
+    )
+    names = ("left", "right", "columns", "place", "step", "terms", "mirror")
+    known: dict[str, Index] = {}
+    looks: list[Statement] = []
+    for column, name in enumerate(names):
+        values = {job[column] for job in jobs}
+        if name == "mirror" and not op.side:
+            continue
+        if len(values) == 1:
+            known[name] = whole(values.pop())
+        else:
+            known[name] = variable(name)
+            looks.append(Look(name, "jobs", variable("job"), column))
+    columns = {job[2] for job in jobs}
+    body += loop("job", len(jobs), [*looks, *_columns(op, known, columns.pop() if len(columns) == 1 else None)])
+    return Loops(tuple(body), {"jobs": jobs})
+
+
+def _columns(op: DotTable, job: Mapping[str, Index], columns: int | None) -> list[Statement]:
+    """All columns of a job: tiles where their number is known, else one by one."""
+    if columns is None:
+        c = variable("c")
+        return [For("c", whole(0), job["columns"], tuple(_dots(op, job, c, 1)))]
+    body: list[Statement] = []
+    for tiles, wide in _tiles("c", columns, TILE_DOTS):
+        body += _over(tiles, _dots(op, job, tiles.index, wide))
+    return body
+
+
+def _dots(op: DotTable, job: Mapping[str, Index], first: Index, wide: int) -> list[Statement]:
+    """Neighbouring sums of a job, and where they go."""
+    m = variable("m")
+    sums = [(c, f"s{c}") for c in range(wide)]
+
+    def term(m: Index, c: int) -> tuple[Real, Real]:
+        return Load("A", job["left"] + m), Load("B", m * op.right_width + job["right"] + first + c)
+
+    body: list[Statement] = [Let(name, Apply("mul", term(whole(0), c))) for c, name in sums]
+    rest = [Set(name, Apply("fma", (*term(m, c), Local(name)))) for c, name in sums]
+    body.append(For("m", whole(1), job["terms"], tuple(rest)))
+    for c, name in sums:
+        at = job["place"] + (first + c) * job["step"]
+        value: Real = Apply("add", (Load("C", at), Local(name))) if op.add else Local(name)
+        body.append(Store("C", at, value))
+        if op.side:
+            body.append(Store("C", job["mirror"] + (first + c) * op.side, Load("C", at)))
+    return body

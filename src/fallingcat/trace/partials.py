@@ -1,0 +1,62 @@
+"""The derivatives of every operation, as a table: what reverse and forward mode share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fallingcat import scalar
+from fallingcat.scalar import Scalar
+
+Partials = tuple[Scalar | None, ...]
+Rule = Callable[..., Partials]
+"""(y, value, *arguments) -> y times the derivative of the value by each argument; None where there is none."""
+
+ZERO_ROOT = 1e-170
+"""The square root of a positive number is larger."""
+ZERO_SQUARE = 1e-290
+"""Squared distances below this count as zero."""
+
+
+def _div(y: Scalar, value: Scalar, a: Scalar, b: Scalar) -> Partials:
+    t = y / b
+    return t, -(t * value)
+
+
+def _sqrt(y: Scalar, root: Scalar, x: Scalar) -> Partials:
+    """1 / (2 root), and zero at zero: of all slopes of |x| the one in the middle."""
+    return (scalar.where_less(root, ZERO_ROOT, 0.0, 0.5 * y) / scalar.where_less(root, ZERO_ROOT, 1.0, root),)
+
+
+def _atan2(y: Scalar, value: Scalar, b: Scalar, a: Scalar) -> Partials:
+    """(a db - b da) / (a a + b b), and zero at the origin."""
+    squared = a * a + b * b
+    t = y / scalar.where_less(squared, ZERO_SQUARE, 1.0, squared)
+    return t * a, -(t * b)
+
+
+def _select(y: Scalar, value: Scalar, x: Scalar, z: Scalar, a: Scalar, b: Scalar) -> Partials:
+    return None, None, scalar.where_less(x, z, y, 0.0), scalar.where_less(x, z, 0.0, y)
+
+
+PARTIALS: dict[str, Rule] = {
+    "add": lambda y, v, a, b: (y, y),
+    "sub": lambda y, v, a, b: (y, -y),
+    "mul": lambda y, v, a, b: (y * b, y * a),
+    "div": _div,
+    "neg": lambda y, v, a: (-y,),
+    "fma": lambda y, v, a, b, c: (y * b, y * a, y),
+    "fms": lambda y, v, a, b, c: (y * b, y * a, -y),
+    "fnma": lambda y, v, a, b, c: (-(y * b), -(y * a), y),
+    "sqrt": _sqrt,
+    "sin": lambda y, v, a: (y * scalar.cos(a),),
+    "cos": lambda y, v, a: (-(y * scalar.sin(a)),),
+    "atan2": _atan2,
+    "select": _select,
+    "taint": lambda y, v, a: (None,),
+}
+
+
+def is_zero(x: Any) -> bool:
+    """A derivative that is known to vanish."""
+    return x is None or (type(x) is float and x == 0.0)
