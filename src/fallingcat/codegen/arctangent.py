@@ -9,7 +9,7 @@ What rounding takes from t and from the sum is computed too, thanks to the fused
 
 from __future__ import annotations
 
-from fallingcat.codegen.lanes import Lanes
+from fallingcat.codegen.lanes import LaneFunction, Lanes
 
 QUARTER_PI = (0.7853981633974483, 3.061616997868383e-17)
 """Its first part times 0..4 is exact."""
@@ -25,59 +25,12 @@ LARGEST = 2045 << 52
 TWICE_ONE = 2046 << 52
 
 
-class _Text:
-    """Lines of a function in which all values have the type of the lanes, unless said."""
-
-    def __init__(self, lanes: Lanes) -> None:
-        self.lanes, self.lines = lanes, list[str]()
-        self.T, self.I, self.B = lanes.type, lanes.int_type, lanes.bool_type
-        self.c, self.n = lanes.constant, lanes.integer
-
-    def _let(self, text: str) -> str:
-        name = f"%v{len(self.lines)}"
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def call(self, function: str, *args: str) -> str:
-        return self._let(f"call {self.T} @llvm.{function}.{self.lanes.suffix}({', '.join(f'{self.T} {a}' for a in args)})")
-
-    def real(self, op: str, a: str, b: str) -> str:
-        return self._let(f"{op} {self.T} {a}, {b}")
-
-    def neg(self, a: str) -> str:
-        return self._let(f"fneg {self.T} {a}")
-
-    def whole(self, op: str, a: str, b: str) -> str:
-        return self._let(f"{op} {self.I} {a}, {b}")
-
-    def bits(self, a: str) -> str:
-        return self._let(f"bitcast {self.T} {a} to {self.I}")
-
-    def from_bits(self, a: str) -> str:
-        return self._let(f"bitcast {self.I} {a} to {self.T}")
-
-    def compare(self, how: str, a: str, b: str) -> str:
-        return self._let(f"fcmp {how} {self.T} {a}, {b}")
-
-    def compare_whole(self, how: str, a: str, b: str) -> str:
-        return self._let(f"icmp {how} {self.I} {a}, {b}")
-
-    def logic(self, op: str, a: str, b: str) -> str:
-        return self._let(f"{op} {self.B} {a}, {b}")
-
-    def pick(self, which: str, a: str, b: str) -> str:
-        return self._let(f"select {self.B} {which}, {self.T} {a}, {self.T} {b}")
-
-    def pick_whole(self, which: str, a: str, b: str) -> str:
-        return self._let(f"select {self.B} {which}, {self.I} {a}, {self.I} {b}")
-
-
 def atan2(lanes: Lanes) -> str:
     """define T @fc_atan2_<width>(T y, T x)."""
-    f = _Text(lanes)
+    f = LaneFunction(f"fc_atan2_{lanes.width}", lanes.type, ("%y", "%x"), lanes, "#0")
     c, n = f.c, f.n
     # Sizes in order; where both are zero or one is infinite, numbers with the same angle.
-    right, up = f.call("fabs", "%x"), f.call("fabs", "%y")
+    right, up = f.intrinsic("fabs", "%x"), f.intrinsic("fabs", "%y")
     steep = f.compare("ogt", up, right)
     a, b = f.pick(steep, up, right), f.pick(steep, right, up)
     infinite, nothing = f.compare("oeq", a, c(float("inf"))), f.compare("oeq", a, c(0.0))
@@ -98,14 +51,12 @@ def atan2(lanes: Lanes) -> str:
     inverse = f.real("fdiv", c(1.0), v)
     t = f.real("fmul", u, inverse)
     minus_t = f.neg(t)
-    left_over = f.call("fma", minus_t, v_low, f.real("fadd", f.call("fma", minus_t, v, u), u_low))
+    left_over = f.intrinsic("fma", minus_t, v_low, f.real("fadd", f.intrinsic("fma", minus_t, v, u), u_low))
     t_low = f.real("fmul", left_over, inverse)
     # arctan(t + t_low) = t + (t^3 P(t^2) + (1 - t^2) t_low)
     z = f.real("fmul", t, t)
-    P = c(ARCTAN[-1])
-    for coefficient in reversed(ARCTAN[:-1]):
-        P = f.call("fma", P, z, c(coefficient))
-    rest = f.call("fma", f.real("fmul", t, z), P, f.call("fma", f.neg(z), t_low, t_low))
+    P = f.horner(ARCTAN, z)
+    rest = f.intrinsic("fma", f.real("fmul", t, z), P, f.intrinsic("fma", f.neg(z), t_low, t_low))
     # K pi/4 + s arctan(t)
     left = f.compare_whole("slt", f.bits("%x"), n(0))
     backwards = f.logic("xor", steep, left)
@@ -115,9 +66,9 @@ def atan2(lanes: Lanes) -> str:
     base = f.real("fmul", K, c(QUARTER_PI[0]))
     angle = f.real("fadd", base, t)
     lost = f.real("fsub", t, f.real("fsub", angle, base))
-    small = f.real("fadd", lost, f.call("fma", K, c(QUARTER_PI[1]), rest))
+    small = f.real("fadd", lost, f.intrinsic("fma", K, c(QUARTER_PI[1]), rest))
     angle = f.real("fadd", angle, small)
     signed = f.whole("or", f.bits(angle), f.whole("and", f.bits("%y"), n(-(2**63))))
     result = f.pick(f.compare("uno", "%x", "%y"), c(float("nan")), f.from_bits(signed))
-    body = "\n".join(f.lines)
-    return f"define internal {f.T} @fc_atan2_{lanes.width}({f.T} %y, {f.T} %x) #0 {{\n{body}\n  ret {f.T} {result}\n}}"
+    f.give(result)
+    return f.text

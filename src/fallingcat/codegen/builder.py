@@ -1,24 +1,27 @@
 """One LLVM function, written from top to bottom: names and labels are made up here, so that the text reads like code.
 
-    f = Function("f", "ptr", ("ptr %x",))
-    otherwise = f.label("otherwise")
-    f.require(f.value("icmp ne ptr %x, null"), otherwise)   # goes on here if it holds
-    f.give(f.load("ptr", "%x"))
-    f.begin(otherwise)
-    f.give("null")
+f = Function("f", "ptr", ("ptr %x",))
+otherwise = f.label("otherwise")
+f.require(f.value("icmp ne ptr %x, null"), otherwise)   # goes on here if it holds
+f.give(f.load("ptr", "%x"))
+f.begin(otherwise)
+f.give("null")
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 
 class Function:
     """The text of a function under construction; `text` is the whole."""
 
-    def __init__(self, name: str, returns: str, parameters: Sequence[str], internal: bool = False) -> None:
+    def __init__(
+        self, name: str, returns: str, parameters: Sequence[str], internal: bool = False, attributes: str = "#1"
+    ) -> None:
         linkage = "internal " if internal else ""
-        self._head = f"define {linkage}{returns} @{name}({', '.join(parameters)}) #1 {{"
+        self._head = f"define {linkage}{returns} @{name}({', '.join(parameters)}) {attributes} {{"
         self._returns = returns
         self._room: list[str] = []
         self._lines: list[str] = []
@@ -30,6 +33,11 @@ class Function:
     def text(self) -> str:
         return "\n".join([self._head, "entry:", *self._room, *self._lines, "}"])
 
+    @property
+    def length(self) -> int:
+        """Lines so far."""
+        return len(self._lines)
+
     def _fresh(self) -> int:
         self._count += 1
         return self._count
@@ -37,9 +45,13 @@ class Function:
     # -----------------------------------------------------------------------------------------------------------------
     # Values
 
+    def name(self) -> str:
+        """A name for a value that is yet to be written."""
+        return f"%.{self._fresh()}"
+
     def value(self, expression: str) -> str:
         """The name of a new value."""
-        name = f"%v{self._fresh()}"
+        name = self.name()
         self._lines.append(f"  {name} = {expression}")
         return name
 
@@ -49,7 +61,7 @@ class Function:
 
     def room(self, type_: str, count: int = 1, align: int = 8) -> str:
         """Room on the stack, for as long as the function runs."""
-        name = f"%v{self._fresh()}"
+        name = self.name()
         self._room.append(f"  {name} = alloca [{max(1, count)} x {type_}], align {align}")
         return name
 
@@ -102,3 +114,40 @@ class Function:
 
     def give(self, value: str = "") -> None:
         self.do(f"ret {self._returns} {value}".rstrip())
+
+    @contextmanager
+    def counting(self, stop: int | str, start: int | str = 0, step: int = 1) -> Iterator[str]:
+        """What is written inside is done for start, start + step, ... below stop, and at least once."""
+        with self._again(start) as (counter, following):
+            yield counter
+            self.do(f"{following} = add i64 {counter}, {step}")
+            more = self.value(f"icmp slt i64 {following}, {stop}")
+        self._repeat(more)
+
+    @contextmanager
+    def covering(self, last: int | str, step: int, start: int | str = 0) -> Iterator[str]:
+        """The same for start, start + step, ..., and last: the last step may be shorter, so that it overlaps the one before."""
+        with self._again(start) as (counter, following):
+            yield counter
+            ahead = self.value(f"add i64 {counter}, {step}")
+            self.do(f"{following} = call i64 @llvm.smin.i64(i64 {ahead}, i64 {last})")
+            more = self.value(f"icmp slt i64 {counter}, {last}")
+        self._repeat(more)
+
+    @contextmanager
+    def _again(self, start: int | str) -> Iterator[tuple[str, str]]:
+        """The body of a loop; where it comes from is known at its end."""
+        before, body = self.block, self.label("again")
+        counter, following = self.name(), self.name()
+        self.go(body)
+        self.begin(body)
+        at = len(self._lines)
+        self._lines.append("")
+        yield counter, following
+        self._lines[at] = f"  {counter} = phi i64 [ {start}, %{before} ], [ {following}, %{self.block} ]"
+        self._body = body
+
+    def _repeat(self, more: str) -> None:
+        after = self.label("after")
+        self.branch(more, self._body, after)
+        self.begin(after)

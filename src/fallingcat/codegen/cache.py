@@ -2,7 +2,8 @@
 
 A file is a header line, a checksum and the object code. It is used only if it and its directory belong to this
 user, nobody else may write them, and the checksum is right; anything else is as if it were not there.
-Writing is atomic, so processes may share a directory.
+Writing is atomic, so processes may share a directory. Of processes that need the same code at the same time one makes it while
+the others wait.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ import stat
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import fallingcat
+from fallingcat import announce, files
 from fallingcat.codegen import native
 from fallingcat.codegen.fingerprint import source_digest, unchanged
 
@@ -32,7 +35,10 @@ ABANDONED = 3600.0
 """Seconds after which an unfinished file belongs to a process that was killed."""
 
 _ENTRY = re.compile(r"[0-9a-f]{64}\.o")
-_UNFINISHED = re.compile(r"\.new-[a-z0-9_]{8}")
+_UNFINISHED = re.compile(r"\.new-[a-z0-9_]{8}|[0-9a-f]{64}\.lock")
+
+_making: set[str] = set()
+"""Entries that this process is making: a signal handler that needs one of them must not wait for itself."""
 
 
 def directory() -> Path | None:
@@ -121,6 +127,42 @@ def save(name: str, facts: dict[str, Any], code: bytes) -> None:
             raise
         if _time_to_prune(name, len(data)):
             _prune(folder)
+
+
+@contextlib.contextmanager
+def turn(name: str, what: str) -> Iterator[None]:
+    """While this process makes an entry, others that want it wait. Look for it once more inside: another may have made it.
+
+    A process that ends in the middle lets the next one try. Where locks are not possible, nobody waits.
+    """
+    folder = directory()
+    held: int | None = None
+    if folder is not None and name and name not in _making:
+        with contextlib.suppress(OSError):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if _private(folder, stat.S_ISDIR):
+                held = _wait_for(folder / f"{name}.lock", what)
+    _making.add(name)
+    try:
+        yield
+    finally:
+        _making.discard(name)
+        if held is not None and folder is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(folder / f"{name}.lock")  # who waits for it has it open, and gets it
+            files.unlock(held)
+
+
+def _wait_for(path: Path, what: str) -> int:
+    """The lock, when it is free."""
+    start, pause, said = time.monotonic(), 0.01, False
+    while (held := files.lock(path)) is None:
+        time.sleep(pause)
+        pause = min(2.0 * pause, 0.25)
+        if not said and time.monotonic() - start > announce.LONG:
+            announce.say(f"waiting for another process, which compiles {what}")
+            said = True
+    return held
 
 
 _pruning = threading.Lock()

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from fallingcat.codegen import cpython
 from fallingcat.codegen.builder import Function
 from fallingcat.codegen.lanes import hexadecimal
-from fallingcat.task import Input, Output
+from fallingcat.task import Input, Output, Task
 
-BOUND = ("array_type", "float64", "tuple_type", "results_type", "out")
+BOUND = ("array_type", "float64", "tuple_type", "results_type", "check", "out")
 """What `fc_bind` stores before the names of the inputs: types and names as objects, to be compared by identity."""
 
 STACK_LIMIT = 4096
@@ -32,9 +32,10 @@ ITEMS = tuple.__basicsize__
 """Where the items of a tuple begin."""
 
 
-def call_text(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int, tolerance: float, several: bool) -> str:
-    """The module text with `fc_call` and `fc_bind`; `several` results come in a named tuple."""
-    entry = _Entry(Function("fc_call", "ptr", PARAMETERS), inputs, outputs, workspace, tolerance, several)
+def call_text(task: Task, workspace: int, tolerance: float) -> str:
+    """The module text with `fc_call` and `fc_bind`."""
+    inputs, several, checked = task.inputs, task.results is not None, task.explain is not None
+    entry = _Entry(Function("fc_call", "ptr", PARAMETERS), inputs, task.outputs, workspace, tolerance, several, checked)
     entry.write()
     return "\n".join([_globals(len(inputs)), _bind(len(inputs)), _by_name(len(inputs)), entry.f.text])
 
@@ -122,14 +123,17 @@ class _Entry:
     workspace: int
     tolerance: float
     several: bool
+    """Do results come in a named tuple?"""
+    checked: bool
+    """Is a result that begins with NaN given to `check`, which returns it or raises?"""
 
     def write(self) -> None:
         f = self.f
         self.python = f.label("python")
         self.no_memory = f.label("no_memory")
-        values, out = self._arguments()
+        self.values, out = self._arguments()
         self.array_type, self.float64 = f.load("ptr", "@fc_array_type"), f.load("ptr", "@fc_float64")
-        data = [self._vector(f.load("ptr", values, 8 * j), spec) for j, spec in enumerate(self.inputs)]
+        data = [self._vector(f.load("ptr", self.values, 8 * j), spec) for j, spec in enumerate(self.inputs)]
         new, given = f.label("new"), f.label("given")
         f.branch(f.same(out, "null"), new, given)
         f.begin(new)
@@ -208,7 +212,7 @@ class _Entry:
         for output, place in zip(self.outputs, places, strict=True):
             number = f"double {self.f.load('double', place)}" if not output.shape else ""
             objects.append(self.f.call("ptr", "fc_PyFloat_FromDouble", number) if number else next(arrays))
-        self.f.give(self._tuple(objects) if self.several else objects[0])
+        self._give(self._tuple(objects) if self.several else objects[0], places)
 
     def _allocate(self, output: Output, made: list[str]) -> str:
         """A new array, added to those that are made; its data. A single number has room on the stack."""
@@ -240,7 +244,7 @@ class _Entry:
         self._compute([*data, *places], [])
         for a in objects:
             f.call("void", "fc_Py_IncRef", f"ptr {a}")
-        f.give(self._tuple(objects) if self.several else out)
+        self._give(self._tuple(objects) if self.several else out, places)
 
     def _items(self, out: str) -> list[str]:
         """Go on if this is a tuple, or results as the kernel gives them, with as many items as there are outputs; the items."""
@@ -267,6 +271,26 @@ class _Entry:
         f.call("void", "fc_single", *(f"ptr {p}" for p in (*pointers, workspace)))
         if self.workspace > STACK_LIMIT:
             f.call("void", "fc_PyMem_RawFree", f"ptr {workspace}")
+
+    def _give(self, result: str, places: Sequence[str]) -> None:
+        """Return a result, by way of `check` if it begins with NaN."""
+        f = self.f
+        if self.checked and self.outputs[0].size:
+            first = f.load("double", places[0])
+            spoilt, fine = f.label("spoilt"), f.label("fine")
+            f.branch(f.value(f"fcmp uno double {first}, {first}"), spoilt, fine)
+            f.begin(spoilt)
+            arguments = f.room("ptr", 1 + len(self.inputs))
+            f.store("ptr", result, arguments)
+            for j in range(len(self.inputs)):
+                f.store("ptr", f.load("ptr", self.values, 8 * j), arguments, 8 * (j + 1))
+            check = f.load("ptr", "@fc_check")
+            count = 1 + len(self.inputs)
+            answer = f.call("ptr", "fc_PyObject_Vectorcall", f"ptr {check}", f"ptr {arguments}", f"i64 {count}", "ptr null")
+            f.call("void", "fc_Py_DecRef", f"ptr {result}")
+            f.give(answer)
+            f.begin(fine)
+        f.give(result)
 
     def _tuple(self, objects: Sequence[str]) -> str:
         """A named tuple is a tuple: allocated by its type and filled. Takes over the references to the objects."""

@@ -15,7 +15,7 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-OTHER_ROOMS = ("apps", "cli", "robots", "__pycache__")
+OTHER_ROOMS = ("apps", "cli", "scale", "robots", "__pycache__")
 """Folders whose files have no part in compiled code: a new page of a report compiles nothing anew."""
 
 SUFFIXES = (".py", ".pyc", ".so", ".pyd")

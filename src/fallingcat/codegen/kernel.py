@@ -7,6 +7,7 @@ a key that is known without tracing, so that a second process neither traces nor
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
 import sys
 import threading
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from fallingcat import announce
 from fallingcat.arrays import eager
 from fallingcat.arrays.arguments import QUATERNION_TOLERANCE, Batch, answer, check_out, check_quaternions, in_order, prepare
+from fallingcat.arrays.lost import check_batch, check_results, check_state
 from fallingcat.arrays.memory import RESULTS
 from fallingcat.codegen import cache, cpython, native
 from fallingcat.codegen.batch import batch_text, layout
@@ -30,6 +32,7 @@ from fallingcat.codegen.schedule import schedule
 from fallingcat.codegen.single import single_text
 from fallingcat.codegen.threads import run_all, threads
 from fallingcat.task import Task
+from fallingcat.trace.gradients import check_scalar, jacobian_task, jvp_task, vjp_task
 from fallingcat.trace.program import Program, trace
 
 Array = NDArray[np.float64]
@@ -54,9 +57,11 @@ class Kernel:
         self._entry: Any = None
         self._native: tuple[int, tuple[Any, ...]] | None = None
         self._batch: NativeBatch | None = None
+        self._derivatives: dict[tuple[str, bool], Kernel] = {}
+        self._derived_from: tuple[Kernel, str, bool] | None = None
 
     def __reduce__(self) -> Any:
-        return Kernel, (self.task,)
+        return (Kernel, (self.task,)) if self._derived_from is None else (_derivative, self._derived_from)
 
     @property
     def program(self) -> Program:
@@ -73,6 +78,38 @@ class Kernel:
         >>> fc.load("cat").kernel("mass_matrix").eager(q)
         """
         return eager.run(self.task, values, out)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Derivatives, compiled likewise
+
+    def vjp(self, ambient: bool = False) -> Kernel:
+        """(inputs, one cotangent per output, flat) -> one cotangent per input, by reverse mode over the program.
+
+        The cotangent of a configuration is left-trivialized (nv); `ambient`: by its entries (nq), along the sphere of each
+        quaternion. The named tuple of the results has the names of the inputs.
+        """
+        return self._derivative("vjp", ambient)
+
+    def jvp(self, ambient: bool = False) -> Kernel:
+        """(inputs, one tangent per input) -> one tangent per output, by forward mode over the program."""
+        return self._derivative("jvp", ambient)
+
+    def jacobian(self, ambient: bool = False) -> Kernel:
+        """inputs -> the derivative of every output by every input; the last axis is that of the tangent."""
+        return self._derivative("jacobian", ambient)
+
+    def hessian(self) -> Kernel:
+        """inputs -> the derivative of the jacobian of a function with one number as its result."""
+        check_scalar(self.task)
+        return self.jacobian().jacobian()
+
+    def _derivative(self, kind: str, ambient: bool) -> Kernel:
+        found = self._derivatives.get((kind, ambient))
+        if found is None:
+            made = Kernel(DERIVATIVES[kind](self, ambient))
+            made._derived_from = self, kind, ambient
+            found = self._derivatives.setdefault((kind, ambient), made)
+        return found
 
     # -----------------------------------------------------------------------------------------------------------------
     # One state
@@ -106,16 +143,25 @@ class Kernel:
         """The address of the code for one state, and what it needs to stay alive."""
         code, _ = self._code("single", self._single_module, cpython.symbols())
         names = [sys.intern(i.name) for i in self.task.inputs]
-        bound = (np.ndarray, np.dtype(np.float64), tuple, self.task.results or tuple, sys.intern("out"), *names)
+        check = partial(check_state, self.task)
+        bound = (np.ndarray, np.dtype(np.float64), tuple, self.task.results or tuple, check, sys.intern("out"), *names)
         ctypes.PYFUNCTYPE(None, *[ctypes.py_object] * len(bound))(code.address("fc_bind"))(*bound)
         return code.address("fc_call"), (code, bound)
+
+    def single(self) -> tuple[native.Code, int]:
+        """Machine code with `void fc_single(inputs..., outputs..., workspace)`, and the doubles of its workspace.
+
+        For callers other than Python; they keep the code alive, and align the workspace to 64 bytes.
+        """
+        with _making:
+            code, facts = self._code("single", self._single_module, cpython.symbols())
+        return code, int(facts["workspace"])
 
     def _single_module(self) -> tuple[dict[str, Any], str]:
         program = self.program
         plan = schedule(program, keep_results=False)
-        task = self.task
         text = single_text(program, plan, native.host_lanes())
-        text += call_text(task.inputs, task.outputs, plan.slot_count, QUATERNION_TOLERANCE, several=task.results is not None)
+        text += call_text(self.task, plan.slot_count, QUATERNION_TOLERANCE)
         return {"workspace": plan.slot_count, "operations": program.operations}, text
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -140,6 +186,7 @@ class Kernel:
         for result, target in zip(results, targets, strict=True):
             if target is not result:
                 result[...] = target
+        check_results(task, batch.arrays, targets, batch.shape)
         return answer(task, results, out)
 
     def _plain_batch(self, values: tuple[Any, ...], out: Any) -> tuple[Array, ...] | None:
@@ -158,7 +205,10 @@ class Kernel:
             out = (out,)
         if len(out) != len(self.task.outputs):
             return None
-        return out if self._batch.many(*values, *out) == 0 else None
+        answer = self._batch.many(*values, *out)
+        if answer == 2:  # some of the results are NaN
+            check_batch(self.task, values, out[0].shape[:1], out)
+        return None if answer == 1 else out
 
     def _run(self, batch: Batch, outs: list[Array]) -> bool:
         """Compute all rows of a batch into contiguous 2-d arrays; False if a quaternion is far from unit length."""
@@ -186,13 +236,19 @@ class Kernel:
                     self._batch = NativeBatch(self.task, code, int(facts["workspace"]))
         return self._batch
 
+    def batched(self) -> tuple[native.Code, int]:
+        """Machine code with `void fc_batch(start, stop, pointers, strides, workspace)`, likewise; see `batch.py`."""
+        with _making:
+            code, facts = self._code("batch", self._batch_module, cpython.symbols())
+        return code, int(facts["workspace"])
+
     def _batch_module(self) -> tuple[dict[str, Any], str]:
         program = self.program
         lanes = native.host_lanes()
         plan = schedule(program, keep_results=True)
         workspace = layout(program, plan, lanes).total
         text = batch_text(program, plan, lanes)
-        text += check_text(QUATERNION_TOLERANCE) + rows_text(self.task.inputs, self.task.outputs, workspace)
+        text += check_text(QUATERNION_TOLERANCE) + rows_text(self.task, workspace)
         return {"workspace": workspace, "operations": program.operations}, text
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -204,19 +260,30 @@ class Kernel:
         # A user's own function has no key: it is traced first, and its program is the key.
         task, name = self.task, self._cache_name(kind)
         found = cache.load(name)
-        if found is not None:
-            facts, code = found
-        else:
-            facts, text = module()
-            text = native.hurried(text, for_batches=kind == "batch")
-            announce.compiling(task.name, int(facts["operations"]), native.seconds_to_compile(text))
-            code = native.compile_object(text)
-            cache.save(name, facts, code)
+        if found is None:
+            with cache.turn(name, task.name):
+                found = cache.load(name) or self._compiled(kind, module, name)
+        facts, code = found
         return native.Code(code, symbols), facts
+
+    def _compiled(self, kind: str, module: Callable[[], tuple[dict[str, Any], str]], name: str) -> tuple[dict[str, Any], bytes]:
+        facts, text = module()
+        text = native.hurried(text, for_batches=kind == "batch")
+        announce.compiling(self.task.name, int(facts["operations"]), native.seconds_to_compile(text))
+        code = native.compile_object(text)
+        cache.save(name, facts, code)
+        return facts, code
 
     def _cache_name(self, kind: str) -> str:
         task = self.task
-        return cache.key(f"{kind}\0{task.key or self.program}\0{task.inputs}\0{task.outputs}\0{task.results is None}")
+        shape = f"{task.inputs}\0{task.outputs}\0{task.results is None}\0{task.explain is None}"
+        return cache.key(f"{kind}\0{task.key or self.program}\0{shape}")
+
+    def key(self) -> str:
+        """Says what it computes, whatever computes it."""
+        task = self.task
+        text = f"{task.key or self.program}\0{task.name}\0{task.inputs}\0{task.outputs}\0{task.results is None}"
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def prepare(self, single: bool = True, batch: bool = False) -> None:
         """Have the code for one state, for batches, or for both, before the first call."""
@@ -234,6 +301,13 @@ class Kernel:
     def operations(self) -> int:
         """Floating-point operations for one state."""
         return self.program.operations
+
+
+DERIVATIVES = {"vjp": vjp_task, "jvp": jvp_task, "jacobian": jacobian_task}
+
+
+def _derivative(source: Kernel, kind: str, ambient: bool) -> Kernel:
+    return source._derivative(kind, ambient)
 
 
 def _plain(a: NDArray[Any]) -> Array:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+
+from fallingcat.codegen.builder import Function
 
 
 def hexadecimal(x: float) -> str:
@@ -58,13 +60,7 @@ def declarations(lanes: Lanes) -> str:
     )
 
 
-class Emits(Protocol):
-    """Writes an instruction and names its value."""
-
-    def emit(self, text: str) -> str: ...
-
-
-def transpose(writer: Emits, rows: list[str], lanes: Lanes) -> list[str]:
+def transpose(f: Function, rows: list[str], lanes: Lanes) -> list[str]:
     """A square of vectors transposed in registers, by exchanging halves, quarters, ..."""
     T, W = lanes.type, lanes.width
     rows = list(rows)
@@ -76,7 +72,57 @@ def transpose(writer: Emits, rows: list[str], lanes: Lanes) -> list[str]:
             a, b = rows[i], rows[i | step]
             low = ", ".join(f"i32 {p if not p & step else W + (p ^ step)}" for p in range(W))
             high = ", ".join(f"i32 {p ^ step if not p & step else W + p}" for p in range(W))
-            rows[i] = writer.emit(f"shufflevector {T} {a}, {T} {b}, <{W} x i32> <{low}>")
-            rows[i | step] = writer.emit(f"shufflevector {T} {a}, {T} {b}, <{W} x i32> <{high}>")
+            rows[i] = f.value(f"shufflevector {T} {a}, {T} {b}, <{W} x i32> <{low}>")
+            rows[i | step] = f.value(f"shufflevector {T} {a}, {T} {b}, <{W} x i32> <{high}>")
         step *= 2
     return rows
+
+
+class LaneFunction(Function):
+    """An internal function whose parameters and values have the type of the lanes, unless said otherwise."""
+
+    def __init__(self, name: str, returns: str, parameters: Sequence[str], lanes: Lanes, attributes: str) -> None:
+        super().__init__(name, returns, [f"{lanes.type} {p}" for p in parameters], True, attributes)
+        self.lanes = lanes
+        self.T, self.I, self.B = lanes.type, lanes.int_type, lanes.bool_type
+        self.c, self.n = lanes.constant, lanes.integer
+
+    def intrinsic(self, name: str, *args: str) -> str:
+        return self.call(self.T, f"llvm.{name}.{self.lanes.suffix}", *(f"{self.T} {a}" for a in args))
+
+    def real(self, op: str, a: str, b: str) -> str:
+        return self.value(f"{op} {self.T} {a}, {b}")
+
+    def neg(self, a: str) -> str:
+        return self.value(f"fneg {self.T} {a}")
+
+    def whole(self, op: str, a: str, b: str) -> str:
+        return self.value(f"{op} {self.I} {a}, {b}")
+
+    def bits(self, a: str) -> str:
+        return self.value(f"bitcast {self.T} {a} to {self.I}")
+
+    def from_bits(self, a: str) -> str:
+        return self.value(f"bitcast {self.I} {a} to {self.T}")
+
+    def compare(self, how: str, a: str, b: str) -> str:
+        return self.value(f"fcmp {how} {self.T} {a}, {b}")
+
+    def compare_whole(self, how: str, a: str, b: str) -> str:
+        return self.value(f"icmp {how} {self.I} {a}, {b}")
+
+    def logic(self, op: str, a: str, b: str) -> str:
+        return self.value(f"{op} {self.B} {a}, {b}")
+
+    def pick(self, which: str, a: str, b: str) -> str:
+        return self.value(f"select {self.B} {which}, {self.T} {a}, {self.T} {b}")
+
+    def pick_whole(self, which: str, a: str, b: str) -> str:
+        return self.value(f"select {self.B} {which}, {self.I} {a}, {self.I} {b}")
+
+    def horner(self, coefficients: Sequence[float], z: str) -> str:
+        """A polynomial of z, by fused multiply-adds."""
+        value = self.c(coefficients[-1])
+        for coefficient in reversed(coefficients[:-1]):
+            value = self.intrinsic("fma", value, z, self.c(coefficient))
+        return value

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 from fallingcat.codegen.arctangent import atan2
-from fallingcat.codegen.far_angles import reduction
-from fallingcat.codegen.lanes import Lanes, declarations, hexadecimal
+from fallingcat.codegen.far_angles import PAIR, reduction
+from fallingcat.codegen.lanes import LaneFunction, Lanes, declarations, hexadecimal
 from fallingcat.trace.program import Program
 
 LARGE = 1e5
@@ -41,114 +41,68 @@ def functions(program: Program, lanes: Lanes, vector: Lanes) -> str:
     return "\n".join(texts)
 
 
-def sincos(lanes: Lanes) -> str:
-    """define {T, T} @fc_sincos<width>(T x)."""
-    T, TI, W = lanes.type, lanes.int_type, lanes.width
-    c, n = lanes.constant, lanes.integer
-    fma = f"call {T} @llvm.fma.{lanes.suffix}"
-    far, r, quadrant = _far(lanes)
-    lines = [
-        f"define internal {{{T}, {T}}} @fc_sincos{W}({T} %x) #2 {{",
-        "entry:",
-        f"  %kx = fmul {T} %x, {c(2.0 / math.pi)}",
-        f"  %k = call {T} @llvm.nearbyint.{lanes.suffix}({T} %kx)",
-        f"  %nk = fneg {T} %k",
-        f"  %r1 = {fma}({T} %nk, {T} {c(HALF_PI[0])}, {T} %x)",
-        f"  %r2 = {fma}({T} %nk, {T} {c(HALF_PI[1])}, {T} %r1)",
-        f"  %r.near = {fma}({T} %nk, {T} {c(HALF_PI[2])}, {T} %r2)",
-        f"  %kr = fadd {T} %k, {c(ROUND_TO_INTEGER)}",
-        f"  %quadrant.near = bitcast {T} %kr to {TI}",
-        f"  %size = call {T} @llvm.fabs.{lanes.suffix}({T} %x)",
-        f"  %large = fcmp ogt {T} %size, {c(LARGE)}",
-        *_any(lanes),
-        "  br i1 %any, label %far, label %reduced",
-        "far:",
-        *far,
-        "  br label %reduced",
-        "reduced:",
-        f"  %r = phi {T} [ %r.near, %entry ], [ {r}, %far ]",
-        f"  %quadrant = phi {TI} [ %quadrant.near, %entry ], [ {quadrant}, %far ]",
-        f"  %z = fmul {T} %r, %r",
-        *_horner("s", SIN, lanes),
-        f"  %rz = fmul {T} %r, %z",
-        f"  %sin_r = {fma}({T} %s, {T} %rz, {T} %r)",
-        *_horner("c", COS, lanes),
-        f"  %zz = fmul {T} %z, %z",
-        f"  %c1 = {fma}({T} {c(-0.5)}, {T} %z, {T} {c(1.0)})",
-        f"  %cos_r = {fma}({T} %c, {T} %zz, {T} %c1)",
-        f"  %odd1 = and {TI} %quadrant, {n(1)}",
-        f"  %odd = icmp ne {TI} %odd1, {n(0)}",
-        *_pick("sin", "%cos_r", "%sin_r", "%quadrant", lanes),
-        f"  %next = add {TI} %quadrant, {n(1)}",
-        *_pick("cos", "%sin_r", "%cos_r", "%next", lanes),
-        f"  %pair = insertvalue {{{T}, {T}}} undef, {T} %sin, 0",
-        f"  %both = insertvalue {{{T}, {T}}} %pair, {T} %cos, 1",
-        f"  ret {{{T}, {T}}} %both",
-        "}",
-    ]
-    return "\n".join(lines)
+def sincos(lanes: Lanes, half_pi: tuple[float, float, float] = HALF_PI) -> str:
+    """define {T, T} @fc_sincos<width>(T x); `half_pi` in parts that sum up to it."""
+    pair = f"{{{lanes.type}, {lanes.type}}}"
+    f = LaneFunction(f"fc_sincos{lanes.width}", pair, ("%x",), lanes, "#2")
+    c, n = f.c, f.n
+    k = f.intrinsic("nearbyint", f.real("fmul", "%x", c(2.0 / math.pi)))
+    minus_k, r = f.neg(k), "%x"
+    for part in half_pi:
+        r = f.intrinsic("fma", minus_k, c(part), r)
+    quadrant = f.bits(f.real("fadd", k, c(ROUND_TO_INTEGER)))
+    large = f.compare("ogt", f.intrinsic("fabs", "%x"), c(LARGE))
+    far, reduced = f.label("far"), f.label("reduced")
+    f.branch(_any(f, large), far, reduced)
+    f.begin(far)
+    r_far, quadrant_far = _far(f, large, r, quadrant)
+    f.go(reduced)
+    f.begin(reduced)
+    r = f.value(f"phi {f.T} [ {r}, %entry ], [ {r_far}, %{far} ]")
+    quadrant = f.value(f"phi {f.I} [ {quadrant}, %entry ], [ {quadrant_far}, %{far} ]")
+    z = f.real("fmul", r, r)
+    sine = f.intrinsic("fma", f.horner(SIN, z), f.real("fmul", r, z), r)
+    rest = f.intrinsic("fma", c(-0.5), z, c(1.0))
+    cosine = f.intrinsic("fma", f.horner(COS, z), f.real("fmul", z, z), rest)
+    odd = f.compare_whole("ne", f.whole("and", quadrant, n(1)), n(0))
+
+    def signed(if_odd: str, if_even: str, turn: str) -> str:
+        """The polynomial of the quadrant with its sign (bit 1 of the quadrant moved to the sign bit)."""
+        sign = f.whole("shl", f.whole("and", turn, n(2)), n(62))
+        return f.from_bits(f.whole("xor", f.bits(f.pick(odd, if_odd, if_even)), sign))
+
+    first = f.value(f"insertvalue {pair} undef, {f.T} {signed(cosine, sine, quadrant)}, 0")
+    turned = signed(sine, cosine, f.whole("add", quadrant, n(1)))
+    f.give(f.value(f"insertvalue {pair} {first}, {f.T} {turned}, 1"))
+    return f.text
 
 
-def _horner(name: str, coefficients: tuple[float, ...], lanes: Lanes) -> list[str]:
-    T = lanes.type
-    value = lanes.constant(coefficients[-1])
-    lines = []
-    for k in reversed(range(len(coefficients) - 1)):
-        target = f"%{name}" if k == 0 else f"%{name}.{k}"
-        lines.append(
-            f"  {target} = call {T} @llvm.fma.{lanes.suffix}({T} {value}, {T} %z, {T} {lanes.constant(coefficients[k])})"
-        )
-        value = target
-    return lines
+def _any(f: LaneFunction, large: str) -> str:
+    """Does it hold in any lane?"""
+    if f.lanes.width == 1:
+        return large
+    bits = f"i{f.lanes.width}"
+    mask = f.value(f"bitcast {f.B} {large} to {bits}")
+    return f.value(f"icmp ne {bits} {mask}, 0")
 
 
-def _pick(name: str, if_odd: str, if_even: str, quadrant: str, lanes: Lanes) -> list[str]:
-    """The polynomial of the quadrant with its sign (bit 1 of the quadrant moved to the sign bit)."""
-    T, TI, n = lanes.type, lanes.int_type, lanes.integer
-    return [
-        f"  %{name}.p = select {lanes.bool_type} %odd, {T} {if_odd}, {T} {if_even}",
-        f"  %{name}.q = and {TI} {quadrant}, {n(2)}",
-        f"  %{name}.s = shl {TI} %{name}.q, {n(62)}",
-        f"  %{name}.b = bitcast {T} %{name}.p to {TI}",
-        f"  %{name}.x = xor {TI} %{name}.b, %{name}.s",
-        f"  %{name} = bitcast {TI} %{name}.x to {T}",
-    ]
+def _far(f: LaneFunction, large: str, r: str, k: str) -> tuple[str, str]:
+    """What is left, and the quadrant: large lanes reduced one by one, the others as they were."""
+    if f.lanes.width == 1:
+        return _reduced(f, "%x")
+    for lane in range(f.lanes.width):
+        x = f.value(f"extractelement {f.T} %x, i32 {lane}")
+        big = f.value(f"extractelement {f.B} {large}, i32 {lane}")
+        far_r, far_k = _reduced(f, f.value(f"select i1 {big}, double {x}, double {hexadecimal(LARGE)}"))
+        near_r = f.value(f"extractelement {f.T} {r}, i32 {lane}")
+        near_k = f.value(f"extractelement {f.I} {k}, i32 {lane}")
+        lane_r = f.value(f"select i1 {big}, double {far_r}, double {near_r}")
+        lane_k = f.value(f"select i1 {big}, i64 {far_k}, i64 {near_k}")
+        r = f.value(f"insertelement {f.T} {r}, double {lane_r}, i32 {lane}")
+        k = f.value(f"insertelement {f.I} {k}, i64 {lane_k}, i32 {lane}")
+    return r, k
 
 
-def _any(lanes: Lanes) -> list[str]:
-    if lanes.width == 1:
-        return ["  %any = or i1 %large, false"]
-    bits = f"i{lanes.width}"
-    return [f"  %mask = bitcast {lanes.bool_type} %large to {bits}", f"  %any = icmp ne {bits} %mask, 0"]
-
-
-def _far(lanes: Lanes) -> tuple[list[str], str, str]:
-    """Large lanes reduced one by one, the others as they were: the lines, and the names of what is left and of the quadrant."""
-    T, TI, W = lanes.type, lanes.int_type, lanes.width
-    if W == 1:
-        return [*_reduced("0", "%x")], "%far_r0", "%far_k0"
-    lines = []
-    r, k = "%r.near", "%quadrant.near"
-    for lane in range(W):
-        lines += [
-            f"  %x{lane} = extractelement {T} %x, i32 {lane}",
-            f"  %big{lane} = extractelement {lanes.bool_type} %large, i32 {lane}",
-            f"  %far_x{lane} = select i1 %big{lane}, double %x{lane}, double {hexadecimal(LARGE)}",
-            *_reduced(str(lane), f"%far_x{lane}"),
-            f"  %near_r{lane} = extractelement {T} {r}, i32 {lane}",
-            f"  %near_k{lane} = extractelement {TI} {k}, i32 {lane}",
-            f"  %lane_r{lane} = select i1 %big{lane}, double %far_r{lane}, double %near_r{lane}",
-            f"  %lane_k{lane} = select i1 %big{lane}, i64 %far_k{lane}, i64 %near_k{lane}",
-            f"  %r.{lane} = insertelement {T} {r}, double %lane_r{lane}, i32 {lane}",
-            f"  %k.{lane} = insertelement {TI} {k}, i64 %lane_k{lane}, i32 {lane}",
-        ]
-        r, k = f"%r.{lane}", f"%k.{lane}"
-    return lines, r, k
-
-
-def _reduced(lane: str, x: str) -> list[str]:
-    return [
-        f"  %reduced{lane} = call {{double, i64}} @fc_reduce(double {x})",
-        f"  %far_r{lane} = extractvalue {{double, i64}} %reduced{lane}, 0",
-        f"  %far_k{lane} = extractvalue {{double, i64}} %reduced{lane}, 1",
-    ]
+def _reduced(f: LaneFunction, x: str) -> tuple[str, str]:
+    both = f.call(PAIR, "fc_reduce", f"double {x}")
+    return f.value(f"extractvalue {PAIR} {both}, 0"), f.value(f"extractvalue {PAIR} {both}, 1")

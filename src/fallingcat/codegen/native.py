@@ -34,13 +34,13 @@ HUGE = 30_000_000
 PATIENCE = 3
 """How much longer the code for batches may take, which is called for because it runs fast."""
 
-_lock = threading.RLock()
+lock = threading.RLock()
 """LLVM's global state is not made for many threads at once. A signal handler may compile while its own thread does:
 between two calls of LLVM its state is sound, so the lock lets the same thread in again."""
 
 
 if hasattr(os, "register_at_fork"):  # a fork waits until no other thread is inside LLVM
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
 @cache
@@ -91,7 +91,7 @@ def seconds_to_compile(text: str) -> float:
 
 def compile_object(text: str) -> bytes:
     """Object code of a module. The program is optimal already, so LLVM's optimisation passes are skipped."""
-    with _lock:
+    with lock:
         module = llvm.parse_assembly(text + ("" if text.endswith(STRAIGHT_AND_QUICK) else STRAIGHT) + ATTRIBUTES)
         module.verify()
         return bytes(_target_machine().emit_object(module))
@@ -109,7 +109,7 @@ class Code:
 
     def __init__(self, object_code: bytes, symbols: dict[str, int]) -> None:
         cpython.untrack(self)
-        with _lock:
+        with lock:
             while _ended:  # now their code is taken down, under the lock
                 _ended.popleft()
             for name, address in symbols.items():
@@ -129,7 +129,7 @@ class Code:
             _ended.append(self._engine)
 
     def address(self, name: str) -> int:
-        with _lock:
+        with lock:
             found = int(self._engine.get_function_address(name))
         if not found:
             raise RuntimeError(f"the object code has no function {name!r}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from fallingcat.codegen.builder import Function
 from fallingcat.codegen.dots import dots_text
 from fallingcat.codegen.lanes import Lanes
 from fallingcat.codegen.products import Site, Store, product_text
@@ -22,10 +23,8 @@ from fallingcat.trace.program import Program
 class Storage:
     """How a piece reaches memory."""
 
-    parameters: str
+    parameters: tuple[str, ...]
     """The parameters of every piece."""
-    arguments: str
-    """The same, as passed on by a caller whose own parameters have the same names."""
     load_input: Callable[[PieceWriter, int], str]
     store_result: Callable[[PieceWriter, int, str], None]
     """Called for every computed value; writes it to where results go, if it is one."""
@@ -37,50 +36,41 @@ RELOAD_AFTER = 60
 """Lines after which a value that lies in memory is loaded again rather than kept in a register: registers are few."""
 
 
-class PieceWriter:
-    """Writes the body of one function."""
+class PieceWriter(Function):
+    """Writes one function, which knows values by number."""
 
-    def __init__(self, program: Program, plan: Schedule, lanes: Lanes, storage: Storage) -> None:
+    def __init__(self, name: str, program: Program, plan: Schedule, lanes: Lanes, storage: Storage) -> None:
+        super().__init__(name, "void", storage.parameters, internal=True, attributes="#0")
         self.program, self.plan, self.lanes, self.storage = program, plan, lanes, storage
-        self.lines: list[str] = []
         self._names: dict[int, str] = {}
         self._used: dict[int, int] = {}
-        self._count = 0
 
-    def fresh(self) -> str:
-        self._count += 1
-        return f"%v{self._count}"
+    @property
+    def finished(self) -> str:
+        self.give()
+        return self.text
 
-    def emit(self, text: str) -> str:
-        name = self.fresh()
-        self.lines.append(f"  {name} = {text}")
-        return name
+    def _element(self, base: str, index: int) -> str:
+        return base if index == 0 else self.value(f"getelementptr {self.lanes.type}, ptr {base}, i64 {index}")
 
-    def do(self, text: str) -> None:
-        self.lines.append(f"  {text}")
+    def take(self, base: str, index: int) -> str:
+        """An entry of an array."""
+        return self.value(f"load {self.lanes.type}, ptr {self._element(base, index)}, align {self.lanes.align}")
 
-    def address(self, base: str, index: int, element: str) -> str:
-        return base if index == 0 else self.emit(f"getelementptr {element}, ptr {base}, i64 {index}")
+    def put(self, value: str, base: str, index: int) -> None:
+        where = self._element(base, index)
+        self.do(f"store {self.lanes.type} {value}, ptr {where}, align {self.lanes.align}")
 
-    def load(self, base: str, index: int) -> str:
-        T = self.lanes.type
-        return self.emit(f"load {T}, ptr {self.address(base, index, T)}, align {self.lanes.align}")
-
-    def store(self, value: str, base: str, index: int) -> None:
-        T = self.lanes.type
-        where = self.address(base, index, T)
-        self.do(f"store {T} {value}, ptr {where}, align {self.lanes.align}")
-
-    def value(self, k: int) -> str:
+    def get(self, k: int) -> str:
         """The name of a value, loading it if this piece did not compute it."""
         program = self.program
         if program.input_count <= k < program.first:
             return self.lanes.constant(program.constants[k - program.input_count])
         name = self._names.get(k)
-        now = len(self.lines)
+        now = self.length
         in_memory = k < program.input_count or k in self.plan.slots
         if name is None or (in_memory and now - self._used[k] > RELOAD_AFTER):
-            name = self.storage.load_input(self, k) if k < program.input_count else self.load("%ws", self.plan.slots[k])
+            name = self.storage.load_input(self, k) if k < program.input_count else self.take("%ws", self.plan.slots[k])
             self._names[k] = name
         self._used[k] = now
         return name
@@ -88,16 +78,11 @@ class PieceWriter:
     def define(self, k: int, name: str) -> None:
         """A value has been computed: remember it, and put it where others look for it."""
         self._names[k] = name
-        self._used[k] = len(self.lines)
+        self._used[k] = self.length
         if k in self.plan.slots:
-            self.store(name, "%ws", self.plan.slots[k])
-            for slot in self.plan.copies.get(k, ()):
-                self.store(name, "%ws", slot)
+            for slot in (self.plan.slots[k], *self.plan.copies.get(k, ())):
+                self.put(name, "%ws", slot)
         self.storage.store_result(self, k, name)
-
-    def function(self, name: str) -> str:
-        body = "\n".join(self.lines)
-        return f"define internal void @{name}({self.storage.parameters}) #0 {{\n{body}\n  ret void\n}}"
 
 
 def write_pieces(program: Program, plan: Schedule, lanes: Lanes, vector: Lanes, storage: Storage) -> list[list[tuple[str, str]]]:
@@ -108,26 +93,33 @@ def write_pieces(program: Program, plan: Schedule, lanes: Lanes, vector: Lanes, 
     pieces: list[list[tuple[str, str]]] = []
     for k, values in enumerate(plan.pieces):
         name = f"fc_piece{k}"
-        writer = PieceWriter(program, plan, lanes, storage)
         if not isinstance(values, int):
+            writer = PieceWriter(name, program, plan, lanes, storage)
             write_piece(writer, values)
-            pieces.append([(name, writer.function(name))])
+            pieces.append([(name, writer.finished)])
             continue
-        op, (left, right) = program.instructions[values - program.first]
-        assert isinstance(op, (Product, DotTable))
-        site = Site(
-            storage.parameters,
-            plan.blocks[left],
-            plan.blocks[right],
-            plan.blocks.get(values, 0),
-            lanes,
-            vector,
-            plan.direct.get(values),
-            storage.store_direct,
-        )
-        text = product_text(name, op, site) if isinstance(op, Product) else dots_text(name, op, site)
+        text = product_function(name, program, plan, lanes, vector, storage, values)
         pieces.append([*_fills(program, plan, lanes, storage, values, k), (name, text)])
     return pieces
+
+
+def product_function(
+    name: str, program: Program, plan: Schedule, lanes: Lanes, vector: Lanes, storage: Storage, value: int
+) -> str:
+    """The function that computes a product of blocks or a table of dot products."""
+    op, (left, right) = program.instructions[value - program.first]
+    assert isinstance(op, (Product, DotTable))
+    site = Site(
+        storage.parameters,
+        plan.blocks[left],
+        plan.blocks[right],
+        plan.blocks.get(value, 0),
+        lanes,
+        vector,
+        plan.direct.get(value),
+        storage.store_direct,
+    )
+    return product_text(name, op, site) if isinstance(op, Product) else dots_text(name, op, site)
 
 
 FILLS = 128
@@ -139,11 +131,11 @@ def _fills(program: Program, plan: Schedule, lanes: Lanes, storage: Storage, pro
     functions = []
     fills = plan.fills[product]
     for start in range(0, len(fills), FILLS):
-        writer = PieceWriter(program, plan, lanes, storage)
-        for value, slot in fills[start : start + FILLS]:
-            writer.store(writer.value(value), "%ws", slot)
         name = f"fc_fill{k}_{start}"
-        functions.append((name, writer.function(name)))
+        writer = PieceWriter(name, program, plan, lanes, storage)
+        for value, slot in fills[start : start + FILLS]:
+            writer.put(writer.get(value), "%ws", slot)
+        functions.append((name, writer.finished))
     return functions
 
 
@@ -157,10 +149,10 @@ def write_piece(writer: PieceWriter, values: Sequence[int]) -> None:
         if op in ("sin", "cos"):
             pair = angles.get(args[0])
             if pair is None:
-                pair = angles[args[0]] = _sincos(writer, writer.value(args[0]))
-            name = writer.emit(f"extractvalue {_pair(writer)} {pair}, {['sin', 'cos'].index(op)}")
+                pair = angles[args[0]] = _sincos(writer, writer.get(args[0]))
+            name = writer.value(f"extractvalue {_pair(writer)} {pair}, {['sin', 'cos'].index(op)}")
         else:
-            name = SPELLINGS[op](writer, [writer.value(a) for a in args])
+            name = SPELLINGS[op](writer, [writer.get(a) for a in args])
         writer.define(k, name)
 
 
@@ -170,34 +162,34 @@ def _pair(writer: PieceWriter) -> str:
 
 
 def _sincos(writer: PieceWriter, x: str) -> str:
-    return writer.emit(f"call {_pair(writer)} @fc_sincos{writer.lanes.width}({writer.lanes.type} {x})")
+    return writer.value(f"call {_pair(writer)} @fc_sincos{writer.lanes.width}({writer.lanes.type} {x})")
 
 
 Spelling = Callable[[PieceWriter, list[str]], str]
 
 
 def _binary(instruction: str) -> Spelling:
-    return lambda w, a: w.emit(f"{instruction} {w.lanes.type} {a[0]}, {a[1]}")
+    return lambda w, a: w.value(f"{instruction} {w.lanes.type} {a[0]}, {a[1]}")
 
 
 def _fma(w: PieceWriter, a: str, b: str, c: str) -> str:
     T = w.lanes.type
-    return w.emit(f"call {T} @llvm.fma.{w.lanes.suffix}({T} {a}, {T} {b}, {T} {c})")
+    return w.value(f"call {T} @llvm.fma.{w.lanes.suffix}({T} {a}, {T} {b}, {T} {c})")
 
 
 def _neg(w: PieceWriter, a: str) -> str:
-    return w.emit(f"fneg {w.lanes.type} {a}")
+    return w.value(f"fneg {w.lanes.type} {a}")
 
 
 def _select(w: PieceWriter, a: list[str]) -> str:
     T = w.lanes.type
-    less = w.emit(f"fcmp olt {T} {a[0]}, {a[1]}")
-    return w.emit(f"select {w.lanes.bool_type} {less}, {T} {a[2]}, {T} {a[3]}")
+    less = w.value(f"fcmp olt {T} {a[0]}, {a[1]}")
+    return w.value(f"select {w.lanes.bool_type} {less}, {T} {a[2]}, {T} {a[3]}")
 
 
 def _atan2(w: PieceWriter, a: list[str]) -> str:
     T = w.lanes.type
-    return w.emit(f"call {T} @fc_atan2_{w.lanes.width}({T} {a[0]}, {T} {a[1]})")
+    return w.value(f"call {T} @fc_atan2_{w.lanes.width}({T} {a[0]}, {T} {a[1]})")
 
 
 SPELLINGS: dict[str, Spelling] = {
@@ -209,8 +201,8 @@ SPELLINGS: dict[str, Spelling] = {
     "fma": lambda w, a: _fma(w, a[0], a[1], a[2]),
     "fms": lambda w, a: _fma(w, a[0], a[1], _neg(w, a[2])),
     "fnma": lambda w, a: _fma(w, _neg(w, a[0]), a[1], a[2]),
-    "sqrt": lambda w, a: w.emit(f"call {w.lanes.type} @llvm.sqrt.{w.lanes.suffix}({w.lanes.type} {a[0]})"),
+    "sqrt": lambda w, a: w.value(f"call {w.lanes.type} @llvm.sqrt.{w.lanes.suffix}({w.lanes.type} {a[0]})"),
     "select": _select,
     "atan2": _atan2,
-    "taint": lambda w, a: w.emit(f"fmul {w.lanes.type} {a[0]}, {w.lanes.constant(0.0)}"),
+    "taint": lambda w, a: w.value(f"fmul {w.lanes.type} {a[0]}, {w.lanes.constant(0.0)}"),
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from fallingcat.codegen.builder import Function
 from fallingcat.codegen.lanes import Lanes
 from fallingcat.codegen.schedule import Direct
 from fallingcat.trace.blocks import Product
@@ -37,7 +38,7 @@ class Tile:
 class Site:
     """Where a product reads and writes: slots of the workspace, and the parameters of its function."""
 
-    parameters: str
+    parameters: tuple[str, ...]
     left: int
     right: int
     out: int
@@ -51,20 +52,14 @@ class Site:
 
 def product_text(name: str, op: Product, site: Site) -> str:
     """The function that computes a product."""
-    runs = site.direct.runs if site.direct else ((0, op.columns, 0, 0),)
-    texts, table = [], ""
-    labels = [f"run{k}" for k in range(len(runs))] + ["done"]
-    for k, run in enumerate(runs):
-        tile = _tile(op, site, run)
-        writer = TileWriter(op, site, tile, f"{labels[k]}.", name)
-        texts.append(writer.loops(labels[k], labels[k + 1]))
-    if site.direct:
-        offsets = ", ".join(f"i64 {x}" for x in site.direct.rows)
-        table = f"@{name}_rows = internal constant [{len(site.direct.rows)} x i64] [{offsets}]\n"
-    body = "\n".join(texts)
-    return (
-        f"{table}define internal void @{name}({site.parameters}) #2 {{\nentry:\n  br label %run0\n{body}\ndone:\n  ret void\n}}"
-    )
+    f = Function(name, "void", site.parameters, internal=True, attributes="#2")
+    for run in site.direct.runs if site.direct else ((0, op.columns, 0, 0),):
+        TileWriter(f, op, site, _tile(op, site, run), f"@{name}_rows").loops()
+    f.give()
+    if not site.direct:
+        return f.text
+    offsets = ", ".join(f"i64 {x}" for x in site.direct.rows)
+    return f"@{name}_rows = internal constant [{len(site.direct.rows)} x i64] [{offsets}]\n{f.text}"
 
 
 def _tile(op: Product, site: Site, run: tuple[int, int, int, int]) -> Tile:
@@ -83,61 +78,24 @@ def _tile(op: Product, site: Site, run: tuple[int, int, int, int]) -> Tile:
 class TileWriter:
     """Writes the loops over the tiles of one run of columns."""
 
-    def __init__(self, op: Product, site: Site, tile: Tile, prefix: str, function: str) -> None:
-        self.op, self.site, self.tile, self.prefix, self.function = op, site, tile, prefix, function
+    def __init__(self, f: Function, op: Product, site: Site, tile: Tile, table: str) -> None:
+        self.f, self.op, self.site, self.tile, self.table = f, op, site, tile, table
         self.span = tile.vector.width // site.slot.width
-        self.lines: list[str] = []
-
-    def emit(self, text: str) -> str:
-        name = f"%{self.prefix}v{len(self.lines)}"
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def do(self, text: str) -> None:
-        self.lines.append(f"  {text}")
+        self.i = self.j = ""
+        """The first row and the first column of a tile."""
 
     def element(self, base: str, index: int | str) -> str:
-        return self.emit(f"getelementptr {self.site.slot.type}, ptr {base}, i64 {index}")
+        return self.f.value(f"getelementptr {self.site.slot.type}, ptr {base}, i64 {index}")
 
-    def loops(self, label: str, after: str) -> str:
+    def loops(self) -> None:
         """Tiles across and down; the last of a row or column may overlap the one before and writes the same again."""
         rows, wide = self.tile.rows, self.tile.columns * self.span
-        last_row, last_column = self.op.rows - rows, self.tile.length - wide
-        self._tile()
-        p = f"%{self.prefix}"
-        return "\n".join(
-            [
-                f"{label}:",
-                f"  br label {p}across",
-                f"{p[1:]}across:",
-                f"  {p}j = phi i64 [0, %{label}], [{p}j_next, {p}next]",
-                f"  br label {p}down",
-                f"{p[1:]}down:",
-                f"  {p}i = phi i64 [0, {p}across], [{p}i_next, {p}down]",
-                *self.lines,
-                f"  {p}i_step = add i64 {p}i, {rows}",
-                f"  {p}i_last = icmp sge i64 {p}i, {last_row}",
-                f"  {p}i_next = call i64 @llvm.smin.i64(i64 {p}i_step, i64 {last_row})",
-                f"  br i1 {p}i_last, label {p}next, label {p}down",
-                f"{p[1:]}next:",
-                f"  {p}j_step = add i64 {p}j, {wide}",
-                f"  {p}j_last = icmp sge i64 {p}j, {last_column}",
-                f"  {p}j_next = call i64 @llvm.smin.i64(i64 {p}j_step, i64 {last_column})",
-                f"  br i1 {p}j_last, label %{after}, label {p}across",
-            ]
-        )
-
-    @property
-    def i(self) -> str:
-        return f"%{self.prefix}i"
-
-    @property
-    def j(self) -> str:
-        return f"%{self.prefix}j"
+        with self.f.covering(self.tile.length - wide, wide) as self.j, self.f.covering(self.op.rows - rows, rows) as self.i:
+            self._tile()
 
     def _tile(self) -> None:
         op, tile, T = self.op, self.tile, self.tile.vector.type
-        row = self.emit(f"mul i64 {self.i}, {op.left_width}")
+        row = self.f.value(f"mul i64 {self.i}, {op.left_width}")
         a = self.element(self.element("%ws", self.site.left + op.first_row * op.left_width), row)
         b = self.element(self.element("%ws", self.site.right + op.first_column + tile.first), self.j)
         sums: dict[tuple[int, int], str] = {}
@@ -147,10 +105,10 @@ class TileWriter:
                 left = self._load_left(a, r * op.left_width + inner)
                 for c in range(tile.columns):
                     if k == 0:
-                        sums[r, c] = self.emit(f"fmul {T} {left}, {right[c]}")
+                        sums[r, c] = self.f.value(f"fmul {T} {left}, {right[c]}")
                     else:
                         terms = f"{T} {left}, {T} {right[c]}, {T} {sums[r, c]}"
-                        sums[r, c] = self.emit(f"call {T} @llvm.fma.{tile.vector.suffix}({terms})")
+                        sums[r, c] = self.f.value(f"call {T} @llvm.fma.{tile.vector.suffix}({terms})")
         if self.site.direct:
             self.site.store_direct(self, tile, sums)
         else:
@@ -158,29 +116,29 @@ class TileWriter:
 
     def _load_right(self, base: str, index: int) -> str:
         where = self.element(base, index)
-        return self.emit(f"load {self.tile.vector.type}, ptr {where}, align {self.site.slot.align}")
+        return self.f.value(f"load {self.tile.vector.type}, ptr {where}, align {self.site.slot.align}")
 
     def _load_left(self, base: str, index: int) -> str:
         where = self.element(base, index)
-        x = self.emit(f"load {self.site.slot.type}, ptr {where}, align {self.site.slot.align}")
+        x = self.f.value(f"load {self.site.slot.type}, ptr {where}, align {self.site.slot.align}")
         T, W = self.tile.vector.type, self.tile.vector.width
         if self.span > 1:
-            one = self.emit(f"insertelement {T} undef, double {x}, i32 0")
-            x = self.emit(f"shufflevector {T} {one}, {T} undef, <{W} x i32> zeroinitializer")
-        return self.emit(f"fneg {T} {x}") if self.op.negate else x
+            one = self.f.value(f"insertelement {T} undef, double {x}, i32 0")
+            x = self.f.value(f"shufflevector {T} {one}, {T} undef, <{W} x i32> zeroinitializer")
+        return self.f.value(f"fneg {T} {x}") if self.op.negate else x
 
     def _store_block(self, sums: dict[tuple[int, int], str]) -> None:
-        row = self.emit(f"mul i64 {self.i}, {self.op.columns}")
-        corner = self.emit(f"add i64 {row}, {self.j}")
+        row = self.f.value(f"mul i64 {self.i}, {self.op.columns}")
+        corner = self.f.value(f"add i64 {row}, {self.j}")
         target = self.element(self.element("%ws", self.site.out), corner)
         for (r, c), total in sums.items():
             where = self.element(target, r * self.op.columns + c * self.span)
-            self.do(f"store {self.tile.vector.type} {total}, ptr {where}, align {self.site.slot.align}")
+            self.f.do(f"store {self.tile.vector.type} {total}, ptr {where}, align {self.site.slot.align}")
 
     def place_of_row(self, r: int) -> str:
         """Where, in its output, the first entry of the tile in row i + r of the product lies."""
-        row = self.emit(f"add i64 {self.i}, {r}")
-        where = self.emit(f"getelementptr i64, ptr @{self.function}_rows, i64 {row}")
-        start = self.emit(f"load i64, ptr {where}, align 8")
-        at = self.emit(f"add i64 {start}, {self.tile.place}")
-        return self.emit(f"add i64 {at}, {self.j}")
+        row = self.f.value(f"add i64 {self.i}, {r}")
+        where = self.f.value(f"getelementptr i64, ptr {self.table}, i64 {row}")
+        start = self.f.value(f"load i64, ptr {where}, align 8")
+        at = self.f.value(f"add i64 {start}, {self.tile.place}")
+        return self.f.value(f"add i64 {at}, {self.j}")

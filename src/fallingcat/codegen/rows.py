@@ -6,7 +6,8 @@
 `fc_many` takes the arguments of a user as they come, inputs and then outputs, and does all of them if everything is a plain
 batch; `fc_rows` takes start, stop, arrays that were checked before (2-d, contiguous; an input of one row is repeated) and a
 workspace array, and does one thread's share. Both first test the quaternions and whether an output shares memory with another
-array. They answer 0, or 1 without having computed anything; then it is for Python to convert, to check and to explain.
+array. They answer 0, or 1 without having computed anything; then it is for Python to convert, to check and to explain. Of a
+function that may meet something singular, `fc_many` answers 2 if the first output of some state begins with NaN.
 
 `fc_many` reads the inside of exact arrays only and may be called with anything. `fc_rows` reads its arguments as what they are
 said to be: only `NativeBatch.run` calls it. Both hold nothing beyond the call; their callers hold the arrays.
@@ -79,9 +80,11 @@ def _pointed(name: str, code: native.Code) -> Any:
     return function
 
 
-def rows_text(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int) -> str:
+def rows_text(task: Task, workspace: int) -> str:
     """The module text with `fc_many`, `fc_rows` and the `fc_bind` that `fc_many` needs."""
-    return "\n".join([_DECLARATIONS, _guarded(inputs, outputs), _rows(inputs, outputs), _many(inputs, outputs, workspace)])
+    inputs, outputs, checked = task.inputs, task.outputs, task.explain is not None
+    many = _many(inputs, outputs, workspace, checked)
+    return "\n".join([_DECLARATIONS, _lost(), _guarded(inputs, outputs), _rows(inputs, outputs), many])
 
 
 _DECLARATIONS = """
@@ -122,8 +125,9 @@ def _rows(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> str:
     return f.text
 
 
-def _many(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int) -> str:
-    """Inputs and outputs of a user: computed if all are dense arrays with the same number of rows."""
+def _many(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int, checked: bool) -> str:
+    """Inputs and outputs of a user: computed if all are dense arrays with the same number of rows; if they are to be checked,
+    the answer is 2 where the first output of some state begins with NaN."""
     f = Function("fc_many", "ptr", PARAMETERS)
     refuse, no_memory = f.label("refuse"), f.label("no_memory")
     shapes = [(i.size,) for i in inputs] + [o.shape for o in outputs]
@@ -147,6 +151,10 @@ def _many(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int
     f.require(f.value(f"icmp ne ptr {memory}, null"), no_memory)
     bad = _run(f, "0", total, total, pointers, strides, memory)
     f.call("void", "fc_PyMem_RawFree", f"ptr {memory}")
+    if checked and outputs[0].size:
+        first = f.load("ptr", pointers, 8 * len(inputs))
+        f.require(f.same(bad, "0", "i64"), refuse)
+        bad = f.call("i64", "fc_lost", f"i64 {total}", f"ptr {first}", f"i64 {outputs[0].size}")
     f.give(_answer(f, bad))
     f.begin(refuse)
     f.give(_answer(f, "1"))
@@ -225,6 +233,23 @@ def _shared_memory(
                 left, right = f.value(f"icmp ult i64 {begin[j]}, {end[k]}"), f.value(f"icmp ult i64 {begin[k]}, {end[j]}")
                 shared = f.value(f"or i1 {shared}, {f.both(left, right)}")
     return f.value(f"zext i1 {shared} to i64")
+
+
+def _lost() -> str:
+    """i64 fc_lost(i64 rows, ptr numbers, i64 stride): 2 if any row begins with NaN, else 0."""
+    f = Function("fc_lost", "i64", ("i64 %rows", "ptr %numbers", "i64 %stride"), internal=True)
+    loop, done = f.label("loop"), f.label("done")
+    f.go(loop)
+    f.begin(loop)
+    i = f.value(f"phi i64 [0, %entry], [%next, %{loop}]")
+    found = f.value(f"phi i1 [false, %entry], [%either, %{loop}]")
+    x = f.load("double", f.value(f"getelementptr double, ptr %numbers, i64 {f.value(f'mul i64 {i}, %stride')}"))
+    f.do(f"%either = or i1 {found}, {f.value(f'fcmp uno double {x}, {x}')}")
+    f.do(f"%next = add i64 {i}, 1")
+    f.branch(f.value("icmp slt i64 %next, %rows"), loop, done)
+    f.begin(done)
+    f.give(f.value("select i1 %either, i64 2, i64 0"))
+    return f.text
 
 
 def check_text(tolerance: float) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from itertools import chain
 
+from fallingcat.codegen.builder import Function
 from fallingcat.codegen.lanes import Lanes
 from fallingcat.codegen.mathlib import functions as library
 from fallingcat.codegen.pieces import PieceWriter, Storage, write_pieces
@@ -26,28 +27,19 @@ STORES = 128
 def single_text(program: Program, plan: Schedule, vector: Lanes) -> str:
     """The module text with `fc_single`; `vector` is the machine's vector, for the sines."""
     storage = _storage(program)
-    functions = [library(program, ONE, vector)]
-    names = []
-    if plan.angles:
-        functions.append(_angles(program, plan, vector, storage))
-        names.append("fc_angles")
-    calls = [f"  call void @{name}({storage.arguments})" for name in names]
-    for name, text in chain.from_iterable(write_pieces(program, plan, ONE, vector, storage)):
-        functions.append(text)
-        calls.append(f"  call void @{name}({storage.arguments})")
-    for k, text in enumerate(_fixed_results(program, plan, storage)):
-        functions.append(text)
-        calls.append(f"  call void @fc_fixed{k}({storage.arguments})")
-    body = "\n".join(calls)
-    functions.append(f"define void @fc_single({storage.parameters}) #1 {{\n{body}\n  ret void\n}}")
-    return "\n".join(functions)
+    functions = [("fc_angles", _angles(program, plan, vector, storage))] if plan.angles else []
+    functions += chain.from_iterable(write_pieces(program, plan, ONE, vector, storage))
+    functions += _fixed_results(program, plan, storage)
+    f = Function("fc_single", "void", storage.parameters)
+    for name, _ in functions:
+        f.call("void", name, *(f"ptr {p.split()[-1]}" for p in storage.parameters))
+    f.give()
+    return "\n".join([library(program, ONE, vector), *(text for _, text in functions), f.text])
 
 
 def _storage(program: Program) -> Storage:
     ins = [f"ptr noalias readonly %in{j}" for j in range(len(program.inputs))]
     outs = [f"ptr noalias %out{j}" for j in range(len(program.outputs))]
-    parameters = ", ".join([*ins, *outs, "ptr noalias %ws"])
-    arguments = ", ".join(f"ptr {p.split()[-1]}" for p in parameters.split(", "))
 
     where: dict[int, list[tuple[int, int]]] = {}
     for j, flat in enumerate(program.results):
@@ -56,25 +48,25 @@ def _storage(program: Program) -> Storage:
 
     def store_result(writer: PieceWriter, k: int, name: str) -> None:
         for j, position in where.get(k, ()):
-            writer.store(name, f"%out{j}", position)
+            writer.put(name, f"%out{j}", position)
 
-    return Storage(parameters, arguments, _load_input, store_result, _store_direct)
+    return Storage((*ins, *outs, "ptr noalias %ws"), _load_input, store_result, _store_direct)
 
 
 def _store_direct(writer: TileWriter, tile: Tile, sums: dict[tuple[int, int], str]) -> None:
     """Rows of a product into an output; a vector holds neighbouring columns."""
     for r in range(tile.rows):
         place = writer.place_of_row(r)
-        row = writer.emit(f"getelementptr double, ptr %out{tile.output}, i64 {place}")
+        row = writer.f.value(f"getelementptr double, ptr %out{tile.output}, i64 {place}")
         for c in range(tile.columns):
-            where = writer.emit(f"getelementptr double, ptr {row}, i64 {c * tile.vector.width}")
-            writer.do(f"store {tile.vector.type} {sums[r, c]}, ptr {where}, align 8")
+            where = writer.f.value(f"getelementptr double, ptr {row}, i64 {c * tile.vector.width}")
+            writer.f.do(f"store {tile.vector.type} {sums[r, c]}, ptr {where}, align 8")
 
 
 def _load_input(writer: PieceWriter, k: int) -> str:
     for j, spec in enumerate(writer.program.inputs):
         if k < spec.size:
-            return writer.load(f"%in{j}", k)
+            return writer.take(f"%in{j}", k)
         k -= spec.size
     raise AssertionError("not an input")
 
@@ -82,7 +74,7 @@ def _load_input(writer: PieceWriter, k: int) -> str:
 def _angles(program: Program, plan: Schedule, vector: Lanes, storage: Storage) -> str:
     """All sines and cosines of inputs, a vector of them at a time."""
     T, W = vector.type, vector.width
-    writer = PieceWriter(program, plan, ONE, storage)
+    writer = PieceWriter("fc_angles", program, plan, ONE, storage)
     of: dict[tuple[str, int], int] = {
         (op, args[0]): program.first + k for k, (op, args) in enumerate(program.instructions) if op in ("sin", "cos")
     }
@@ -90,18 +82,18 @@ def _angles(program: Program, plan: Schedule, vector: Lanes, storage: Storage) -
         group = plan.angles[start : start + W]
         packed = "zeroinitializer"
         for lane, angle in enumerate(group):
-            packed = writer.emit(f"insertelement {T} {packed}, double {writer.value(angle)}, i32 {lane}")
-        pair = writer.emit(f"call {{{T}, {T}}} @fc_sincos{W}({T} {packed})")
+            packed = writer.value(f"insertelement {T} {packed}, double {writer.get(angle)}, i32 {lane}")
+        pair = writer.value(f"call {{{T}, {T}}} @fc_sincos{W}({T} {packed})")
         for part, op in enumerate(("sin", "cos")):
-            both = writer.emit(f"extractvalue {{{T}, {T}}} {pair}, {part}")
+            both = writer.value(f"extractvalue {{{T}, {T}}} {pair}, {part}")
             for lane, angle in enumerate(group):
                 value = of.get((op, angle))
                 if value is not None:
-                    writer.define(value, writer.emit(f"extractelement {T} {both}, i32 {lane}"))
-    return writer.function("fc_angles")
+                    writer.define(value, writer.value(f"extractelement {T} {both}, i32 {lane}"))
+    return writer.finished
 
 
-def _fixed_results(program: Program, plan: Schedule, storage: Storage) -> list[str]:
+def _fixed_results(program: Program, plan: Schedule, storage: Storage) -> list[tuple[str, str]]:
     """Results that no piece has written: constants, inputs, and entries of blocks; in functions of a moderate size."""
     entries = {program.first + k for k, (op, _) in enumerate(program.instructions) if isinstance(op, Entry)}
     entries -= plan.written
@@ -111,10 +103,11 @@ def _fixed_results(program: Program, plan: Schedule, storage: Storage) -> list[s
         for position, value in enumerate(flat)
         if value < program.first or value in entries
     ]
-    functions: list[str] = []
+    functions: list[tuple[str, str]] = []
     for start in range(0, len(stores), STORES):
-        writer = PieceWriter(program, plan, ONE, storage)
+        name = f"fc_fixed{len(functions)}"
+        writer = PieceWriter(name, program, plan, ONE, storage)
         for value, j, position in stores[start : start + STORES]:
-            writer.store(writer.value(value), f"%out{j}", position)
-        functions.append(writer.function(f"fc_fixed{len(functions)}"))
+            writer.put(writer.get(value), f"%out{j}", position)
+        functions.append((name, writer.finished))
     return functions

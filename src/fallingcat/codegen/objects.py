@@ -1,0 +1,126 @@
+"""Object files for processors other than this one, by the LLVM that is at hand: no C compiler needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from fallingcat.codegen import native
+from fallingcat.codegen.backend import Written
+from fallingcat.codegen.ir import ir_library
+from fallingcat.errors import InputError
+from fallingcat.suggest import closest
+from fallingcat.text import shown
+
+KNOWN = (
+    "x86_64-linux-gnu", "aarch64-linux-gnu", "armv7-linux-gnueabihf", "riscv64-linux-gnu", "arm-none-eabi",
+    "aarch64-apple-darwin", "x86_64-pc-windows-msvc",
+)  # fmt: skip
+"""Triples that are tested, or likely to be meant."""
+
+
+@dataclass(frozen=True)
+class Processor:
+    """What LLVM is told."""
+
+    triple: str
+    cpu: str = ""
+    features: str = ""
+    fused: bool = True
+    """Does it have fused multiply-add? Else products and sums are rounded one after the other."""
+
+
+ATTRIBUTES = """
+attributes #0 = { nounwind noinline "no-builtins" }
+attributes #1 = { nounwind "no-builtins" }
+attributes #2 = { nounwind noinline "no-builtins" }
+"""
+"""No loop becomes a call of a C library."""
+SYSTEMS = ("linux", "none", "windows", "freebsd")
+"""Where these stand second, the vendor has been left out."""
+CHOICES = {
+    "x86_64": ("x86-64-v3", ""),
+    "riscv64": ("generic-rv64", "+m,+a,+f,+d,+c"),
+    "armv7": ("generic", "+vfp4,+neon"),
+    "arm": ("cortex-m4", ""),
+    "wasm32": ("", ""),
+}
+"""CPU and features where the triple alone would leave out fused multiply-add, or floating point altogether."""
+
+
+def processor(given: str, cpu: str = "") -> Processor:
+    """The processor that a target of an export names."""
+    _initialize()
+    parts = given.split("-")
+    if parts[0] == "wasm32":
+        return Processor("wasm32-unknown-unknown", cpu, "+nontrapping-fptoint", fused=False)
+    usual = CHOICES.get(parts[0], ("", ""))
+    if parts[0] == "arm" and (cpu or usual[0]).startswith("cortex-m"):  # they know Thumb instructions only
+        parts[0] = "thumb"
+    if len(parts) == 3 and parts[1] in SYSTEMS:
+        parts.insert(1, "unknown")
+    triple = "-".join(parts)
+    try:
+        llvm.Target.from_triple(triple)
+    except (RuntimeError, TypeError):
+        hint = closest(given, KNOWN)
+        raise InputError("unknown target", expected='"c", "wasm", or an LLVM triple', got=shown(given), hint=hint) from None
+    return Processor(triple, cpu or usual[0], usual[1])
+
+
+def this_processor() -> Processor:
+    """The one that runs this."""
+    return Processor(llvm.get_default_triple(), *native.host())
+
+
+@cache
+def _initialize() -> None:
+    with native.lock:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+
+
+def module_text(written: Sequence[Written], precision: str, fused: bool = True) -> str:
+    """One module with all functions."""
+    used = frozenset[str]().union(*(w.library for w in written))
+    text = "\n".join([ir_library(used, precision, fused), *(w.text for w in written)])
+    # Without the operation, llvm.fma would call a library that computes it digit by digit.
+    return text if fused else text.replace("@llvm.fma.", "@llvm.fmuladd.")
+
+
+def compile_for(target: Processor, text: str) -> bytes:
+    """An object file."""
+    _initialize()
+    with native.lock:
+        try:
+            machine = llvm.Target.from_triple(target.triple).create_target_machine(
+                cpu=target.cpu, features=target.features, opt=2, reloc="static" if _bare(target) else "pic",
+                codemodel="small",
+            )  # fmt: skip
+        except RuntimeError as error:
+            raise InputError(f"no code for {target.triple}", got=str(error)) from None
+        module = llvm.parse_assembly(text + ATTRIBUTES)
+        module.triple, module.data_layout = target.triple, str(machine.target_data)
+        module.verify()
+        _optimize(module, machine)
+        return bytes(machine.emit_object(module))
+
+
+def _bare(target: Processor) -> bool:
+    """No operating system moves code about."""
+    return "none" in target.triple or target.triple.startswith("wasm")
+
+
+def _optimize(module: Any, machine: Any) -> None:
+    """Locals of loops to registers, loops to vectors where there are any; no passes that change a result.
+
+    Looking for vectors in straight code takes long and finds none worth it.
+    """
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)

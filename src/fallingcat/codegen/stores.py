@@ -1,0 +1,167 @@
+"""Results of a batch: from one state in each lane to one row for each state.
+
+Results that fit the caches are stored as they come. A large batch would push everything else out of the caches, and each line
+of memory would be read before it is written: such results wait in the workspace, and go past the caches, a line at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fallingcat.codegen.lanes import Lanes, transpose
+from fallingcat.codegen.pieces import PieceWriter, Storage
+from fallingcat.codegen.products import Tile, TileWriter
+from fallingcat.codegen.schedule import Schedule
+from fallingcat.trace.program import Program
+
+Group = tuple[int, int, int]
+"""(output, first entry, entries) of neighbouring results."""
+
+GROUPS = 64
+"""Groups of results stored by one function."""
+
+LINE = 8
+"""Doubles in a line of the caches."""
+
+PAIR = 2
+"""Doubles that are stored at once past the caches: NumPy aligns large arrays to as many."""
+
+
+def store_functions(program: Program, plan: Schedule, lanes: Lanes, storage: Storage) -> Iterator[tuple[str, str]]:
+    """(name, text) of the functions that store all results that products have not written already."""
+    groups = _groups(program, plan, lanes.width)
+    for first in range(0, len(groups), GROUPS):
+        w = ResultWriter(f"fc_store{first}", program, plan, lanes, storage)
+        for group in groups[first : first + GROUPS]:
+            w.put_group(group)
+        yield f"fc_store{first}", w.finished
+
+
+def stream_functions(program: Program, plan: Schedule, lanes: Lanes, storage: Storage) -> Iterator[tuple[str, str]]:
+    """The same past the caches, for outputs whose rows all begin at a pair; `plan` keeps all results in the workspace."""
+    groups = _groups(program, plan, lanes.width)
+    per_line = max(1, LINE // lanes.width)
+    for first in range(0, len(groups), GROUPS):
+        w = ResultWriter(f"fc_stream{first}", program, plan, lanes, storage)
+        some = groups[first : first + GROUPS]
+        for at in range(0, len(some), per_line):
+            w.stream_line(some[at : at + per_line])
+        yield f"fc_stream{first}", w.finished
+
+
+def can_stream(program: Program, j: int) -> bool:
+    """Does every row of an output begin at a pair, if the first does?"""
+    return program.outputs[j].size % PAIR == 0
+
+
+def _groups(program: Program, plan: Schedule, width: int) -> list[Group]:
+    """The groups of results to be stored at the end.
+
+    Results that products have written already are left out, at the price of shorter groups beside them.
+    """
+    groups = []
+    for j, flat in enumerate(program.results):
+        start = 0
+        while start < len(flat):
+            if flat[start] in plan.written:
+                start += 1
+                continue
+            stop = start
+            while stop < len(flat) and flat[stop] not in plan.written:
+                stop += 1
+            groups += [(j, start + at, min(width, stop - start)) for at in group_starts(stop - start, width)]
+            start = stop
+    return groups
+
+
+def group_starts(size: int, width: int) -> list[int]:
+    """Where groups of `width` neighbours start; the last one may overlap the one before, or be short if it is alone."""
+    if size <= width:
+        return [0] if size else []
+    starts = list(range(0, size - width + 1, width))
+    if starts[-1] + width < size:
+        starts.append(size - width)
+    return starts
+
+
+class ResultWriter(PieceWriter):
+    """Writes a function that stores results."""
+
+    def __init__(self, name: str, program: Program, plan: Schedule, lanes: Lanes, storage: Storage) -> None:
+        super().__init__(name, program, plan, lanes, storage)
+        self._rows: dict[int, list[str]] = {}
+
+    def _row(self, j: int, lane: int) -> str:
+        """The row of an output that belongs to the state in a lane."""
+        if j not in self._rows:
+            W = self.lanes.width
+            wheres = [self.value(f"getelementptr ptr, ptr %rows, i64 {j * W + k}") for k in range(W)]
+            self._rows[j] = [self.value(f"load ptr, ptr {where}, align 8") for where in wheres]
+        return self._rows[j][lane]
+
+    def _place(self, j: int, lane: int, entry: int) -> str:
+        return self.value(f"getelementptr double, ptr {self._row(j, lane)}, i64 {entry}")
+
+    def put_group(self, group: Group) -> None:
+        """Transpose a group of results back into rows and store them."""
+        j, start, count = group
+        if count < self.lanes.width:
+            self._store_short(group)
+            return
+        for lane, column in enumerate(self._columns(group)):
+            self.do(f"store {self.lanes.type} {column}, ptr {self._place(j, lane, start)}, align 8")
+
+    def stream_line(self, groups: list[Group]) -> None:
+        """The same past the caches: the groups of a line together, so that the line is whole before another is begun."""
+        W, T = self.lanes.width, self.lanes.type
+        for group in (g for g in groups if not can_stream(self.program, g[0]) or g[2] < W):
+            self.put_group(group)
+        lines = [(j, start, self._columns((j, start, n))) for j, start, n in groups if can_stream(self.program, j) and n == W]
+        for lane in range(W):
+            for j, start, columns in lines:
+                for k in range(0, W, PAIR):
+                    pair = self.value(f"shufflevector {T} {columns[lane]}, {T} undef, <{PAIR} x i32> <i32 {k}, i32 {k + 1}>")
+                    place = self._place(j, lane, start + k)
+                    self.do(f"store <{PAIR} x double> {pair}, ptr {place}, align {8 * PAIR}, !nontemporal !{{i32 1}}")
+
+    def _store_short(self, group: Group) -> None:
+        j, start, count = group
+        for k, value in enumerate(self.program.results[j][start : start + count]):
+            vector = self.get(value)
+            for lane in range(self.lanes.width):
+                x = self.value(f"extractelement {self.lanes.type} {vector}, i32 {lane}")
+                self.do(f"store double {x}, ptr {self._place(j, lane, start + k)}, align 8")
+
+    def _columns(self, group: Group) -> list[str]:
+        """Per lane, the vector of a whole group of results."""
+        j, start, count = group
+        values = self.program.results[j][start : start + count]
+        if len(set(values)) > 1:
+            return transpose(self, [self.get(value) for value in values], self.lanes)
+        vector = self.get(values[0])  # the same value everywhere, most often zero
+        if self.program.input_count <= values[0] < self.program.first:
+            return [vector] * self.lanes.width
+        T, W = self.lanes.type, self.lanes.width
+        masks = [", ".join([f"i32 {lane}"] * W) for lane in range(W)]
+        return [self.value(f"shufflevector {T} {vector}, {T} undef, <{W} x i32> <{mask}>") for mask in masks]
+
+
+def store_tile(w: TileWriter, tile: Tile, sums: dict[tuple[int, int], str]) -> None:
+    """A tile of a product, transposed in registers, into the rows of its states."""
+    lanes, f = w.site.slot, w.f
+    T, W = lanes.type, lanes.width
+    for r in range(tile.rows):
+        place = w.place_of_row(r)
+        vectors = [sums[r, c] for c in range(tile.columns)]
+        columns = transpose(f, vectors, lanes) if tile.columns == W else []
+        for lane in range(W):
+            where = f.value(f"getelementptr ptr, ptr %rows, i64 {tile.output * W + lane}")
+            row = f.value(f"load ptr, ptr {where}, align 8")
+            target = f.value(f"getelementptr double, ptr {row}, i64 {place}")
+            if columns:
+                f.do(f"store {T} {columns[lane]}, ptr {target}, align 8")
+                continue
+            for c, vector in enumerate(vectors):
+                x = f.value(f"extractelement {T} {vector}, i32 {lane}")
+                where = f.value(f"getelementptr double, ptr {target}, i64 {c}")
+                f.do(f"store double {x}, ptr {where}, align 8")
