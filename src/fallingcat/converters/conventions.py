@@ -57,7 +57,7 @@ MUJOCO = Convention(
     quaternion_at=(4, 5, 6, 3),
     spherical_at=(1, 2, 3, 0),
     linear="world",
-    joints=frozenset({"spherical"}),
+    joints=frozenset({"spherical", "floating"}),
 )
 
 DRAKE = Convention(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,9 @@ from fallingcat.text import printable, shown
 
 Array = NDArray[np.float64]
 LockValue = float | Sequence[float]
+Floating = bool | Literal["auto"]
+"""Does the base float? "auto": unless the description joins it to the world."""
+GRAVITY = (0.0, 0.0, -9.81)
 
 
 def _revolute(joint: Joint) -> tuple[J.JointModel, Mat]:
@@ -88,9 +92,9 @@ class Coordinate:
 
 def assemble(
     description: Description,
-    floating: bool = True,
+    floating: Floating = "auto",
     base: str | None = None,
-    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    gravity: Sequence[float] | None = None,
     joints: Iterable[str] | None = None,
     lock: Mapping[str, LockValue] | None = None,
     joint_dynamics: bool = False,
@@ -98,8 +102,9 @@ def assemble(
     """The model of a description that the doctor found no errors in."""
     if lock is not None and not isinstance(lock, Mapping):
         raise InputError("lock does not fit", expected="a mapping from joint names to positions", got=type(lock).__name__)
-    choice = _Choice(description, joints, lock or {})
+    choice = Choice(description, joints, lock or {})
     root = _base_link(description, base)
+    floating = floats(description, base) if floating == "auto" else floating
     coordinates, nq, nv = choice.number(7 if floating else 0, 6 if floating else 0)
 
     tree = _Tree(description, choice, coordinates, joint_dynamics)
@@ -115,10 +120,20 @@ def assemble(
     frames = {name: tree.frames[name] for name in links}
     for joint in description.joints:
         frames.setdefault(joint.name, tree.frames[joint.child])
-    gx, gy, gz = _gravity(gravity)
+    # the other end of an equality may be the world, which is no link
+    ends = (frame for equality in description.equalities for frame in equality.frames or () if frame.link in tree.frames)
+    for frame in (*description.frames, *ends):
+        at = tree.frames[frame.link]
+        frames.setdefault(frame.name, FrameOf(at.body, (Placed.of(at.pose) @ Placed.of(frame.pose)).pose()))
+    gx, gy, gz = _gravity((description.gravity or GRAVITY) if gravity is None else gravity)
     return Model(
         description.name, bodies, tuple(frames.items()), links, tuple(choice.movable), root, floating, (gx, gy, gz), nq, nv
     )
+
+
+def floats(description: Description, base: str | None) -> bool:
+    """Does the base float, if nobody says so? It does, unless it is the world."""
+    return not description.world or (base is not None and base != _base_link(description, None))
 
 
 def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
@@ -162,7 +177,7 @@ def _refuse_weightless_base(name: str, bodies: Sequence[Body], root: str, floati
         )
 
 
-class _Choice:
+class Choice:
     """Which joints move, in which order, and where the others are locked."""
 
     def __init__(self, description: Description, joints: Iterable[str] | None, lock: Mapping[str, LockValue]) -> None:
@@ -231,7 +246,7 @@ class _Choice:
 class _Tree:
     """Grows bodies from the base outwards, depth first."""
 
-    def __init__(self, description: Description, choice: _Choice, places: Mapping[str, Coordinate], joint_dynamics: bool) -> None:
+    def __init__(self, description: Description, choice: Choice, places: Mapping[str, Coordinate], joint_dynamics: bool) -> None:
         self._links = {link.name: link for link in description.links}
         self._choice = choice
         self._places = places

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fallingcat.errors import InputError
+from fallingcat.model.constraints import Constraint
 from fallingcat.model.description import (
     JOINT_TYPES,
     Description,
@@ -45,6 +46,7 @@ class Builder:
         self.name = name
         self._links: list[Link] = []
         self._joints: list[Joint] = []
+        self._loops: list[Constraint] = []
 
     def link(
         self,
@@ -102,6 +104,18 @@ class Builder:
             )
         )  # fmt: skip
 
+    def loop(self, constraint: Constraint) -> None:
+        """Close a loop of the tree by a constraint, such as fc.hinge("coupler", "rocker", axis); see `Robot.constraints`."""
+        if not isinstance(constraint, Constraint):
+            raise InputError(
+                "loop: not a constraint", expected='fc.hinge("a", "b", axis), fc.weld("a", "b"), ...', got=repr(constraint)
+            )
+        known = [link.name for link in self._links] + [joint.name for joint in self._joints]
+        for frame in constraint.frames:
+            if frame is not None and frame not in known:
+                raise InputError(f"loop: no link {frame!r}", expected="links that have been added", hint=closest(frame, known))
+        self._loops.append(constraint)
+
     def description(self) -> Description:
         """The frozen description of what was built so far."""
-        return Description(self.name, tuple(self._links), tuple(self._joints), f"<builder {self.name}>")
+        return Description(self.name, tuple(self._links), tuple(self._joints), f"<builder {self.name}>", loops=tuple(self._loops))

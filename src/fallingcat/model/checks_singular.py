@@ -19,6 +19,8 @@ from fallingcat.model.report import Report, listed
 from fallingcat.model.welds import Array, WeldedBody
 
 _EMPTY = 1e-14
+_LOST = 1e-10
+"""The part of what a joint carries below which the inertia that it meets counts as none; `algorithms.pivots` has the same."""
 
 
 def check_moving_tips(description: Description, bodies: list[WeldedBody], report: Report) -> None:
@@ -40,6 +42,44 @@ def check_moving_tips(description: Description, bodies: list[WeldedBody], report
             _report_idle(joint, body, joint.child in weightless, armature, report)
         if joint.name in explained or (guilty and joint.child in weightless):
             explained.update(leaving.name for leaving in body.exits)
+
+
+def check_neutral(description: Description, bodies: list[WeldedBody], report: Report) -> None:
+    """Warns of joints that meet no inertia at the neutral configuration: forward dynamics is impossible there.
+
+    Articulated bodies from the tips inwards: D = S^T IA S is what a joint meets when those beyond it give way. Robots with
+    mimic joints are left out, whose joints do not give way one by one.
+    """
+    if any(joint.mimic is not None for joint in description.joints):
+        return
+    articulated = {body.links[0].name: body.inertia.copy() for body in bodies}
+    composite = {body.links[0].name: body.inertia.copy() for body in bodies}
+    parents = {joint.child: body for body in bodies for joint in body.exits}
+    for body in reversed(bodies):
+        joint, name = body.entrance, body.links[0].name
+        if joint is None or not np.isfinite(composite[name]).all():
+            continue
+        S = _motions(joint)
+        U = articulated[name] @ S
+        D, carried = S.T @ U, S.T @ composite[name] @ S
+        lost = np.linalg.eigvalsh(D)[0] <= _LOST * np.trace(carried)
+        if lost:
+            report.warning(
+                f"at the neutral configuration the joint moves {listed([link.name for link in body.links])} and what it carries "
+                "without moving any mass: the mass matrix is singular there, and forward dynamics impossible",
+                hint="give the links rotational inertia, or start elsewhere", element=joint_label(joint), line=joint.line,
+            )  # fmt: skip
+        passed = articulated[name] if lost else articulated[name] - U @ np.linalg.solve(D, U.T)
+        parent = parents[joint.child]
+        X = _to_child(*parent.places[joint.name])
+        articulated[parent.links[0].name] += X.T @ passed @ X
+        composite[parent.links[0].name] += X.T @ composite[name] @ X
+
+
+def _to_child(R: Array, p: Array) -> Array:
+    """The motion transform (angular, linear) to a frame with this rotation and position."""
+    cross = np.array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])
+    return np.block([[R.T, np.zeros((3, 3))], [-R.T @ cross, R.T]])
 
 
 def _report_idle(joint: Joint, body: WeldedBody, weightless: bool, armature: bool, report: Report) -> None:

@@ -7,7 +7,7 @@ A `Description` is frozen, hashable and independent of the file format; `urdf.py
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Vector = tuple[float, float, float]
 Rotation = tuple[Vector, Vector, Vector]
@@ -46,15 +46,28 @@ class Inertial:
     line: int = 0
 
 
+ShapeKind = Literal["box", "cylinder", "sphere", "capsule", "ellipsoid", "mesh"]
+Rgba = tuple[float, float, float, float]
+GREY: Rgba = (0.6, 0.6, 0.65, 1.0)
+"""Of shapes whose description names no colour; a mesh then shows the colours of its own file."""
+
+
 @dataclass(frozen=True)
 class Visual:
-    """A primitive shape, for pictures."""
+    """A shape of a link: what it looks like, or, among the link's collisions, what it touches with."""
 
-    shape: Literal["box", "cylinder", "sphere", "mesh"]
-    size: tuple[float, ...]
-    """box: x y z edges; cylinder: radius, length (along z); sphere: radius; mesh: empty."""
+    shape: ShapeKind
+    size: tuple[float, ...] = ()
+    """box: x y z edges; cylinder, capsule: radius, length (along z, without the caps); sphere: radius; ellipsoid: three radii;
+    mesh: empty."""
     pose: Pose = Pose()
-    rgba: tuple[float, float, float, float] = (0.6, 0.6, 0.65, 1.0)
+    """The shape's frame in the link."""
+    rgba: Rgba = GREY
+    file: str = ""
+    """mesh: the file as the description names it; `meshes.shapes` says where it is."""
+    scale: Vector = (1.0, 1.0, 1.0)
+    """mesh: factors of its coordinates, which then are metres."""
+    line: int = 0
 
 
 @dataclass(frozen=True)
@@ -65,6 +78,7 @@ class Link:
     inertial: Inertial | None = None
     visuals: tuple[Visual, ...] = ()
     line: int = 0
+    collisions: tuple[Visual, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -114,6 +128,51 @@ class Joint:
 
 
 @dataclass(frozen=True)
+class Frame:
+    """A named place on a link, such as a site of MJCF or a <frame> of SDF."""
+
+    name: str
+    link: str
+    pose: Pose = Pose()
+    """The frame in the link."""
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """One input that a file names: its force u acts on joints through gears, or on a frame as a wrench."""
+
+    name: str
+    joints: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    """Joints with the generalized force on each of their degrees of freedom for u = 1."""
+    frame: str = ""
+    """The frame on which it acts, if any."""
+    wrench: tuple[float, ...] = ()
+    """Force and moment on the frame for u = 1, in its coordinates."""
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Equality:
+    """A constraint that a file names. It is kept, and no part of the robot's dynamics unless it is asked for."""
+
+    kind: Literal["connect", "weld", "hinge", "joint"]
+    """connect: the origins of two frames coincide; weld: the frames do; hinge: all but a turn about an axis; joint: two
+    joints move together."""
+    name: str
+    frames: tuple[Frame, Frame] | None = None
+    """connect, weld, hinge: the places on two links, each with the link's name; they are frames of the robot, too."""
+    axis: Vector = (0.0, 0.0, 1.0)
+    """hinge: in the coordinates of both frames."""
+    joints: tuple[str, str] | None = None
+    """joint: the one that follows, and its leader, which is empty when the joint is held."""
+    polynomial: tuple[float, ...] = ()
+    """joint: position of the first = a0 + a1 x + a2 x^2 + ... with x the position of the second."""
+    active: bool = True
+    line: int = 0
+
+
+@dataclass(frozen=True)
 class Description:
     """A robot as its description file has it: links and joints in file order."""
 
@@ -122,3 +181,18 @@ class Description:
     joints: tuple[Joint, ...]
     file: str = "<description>"
     """Where it came from, for messages."""
+    folder: str = ""
+    """The folder of the file, from which its meshes are looked for; empty for text and builders."""
+    package_dirs: tuple[str, ...] = ()
+    """Folders in which packages and meshes are looked for first."""
+    frames: tuple[Frame, ...] = ()
+    """Places with a name that are no links."""
+    gravity: Vector | None = None
+    """Where the file says it, m/s^2."""
+    world: bool = False
+    """Is the root link the world itself? Then it does not float, unless it is told to."""
+    actuators: tuple[Actuator, ...] = ()
+    """The inputs that the file names; joint torques when there are none."""
+    equalities: tuple[Equality, ...] = ()
+    loops: tuple[Any, ...] = ()
+    """Constraints (`model.constraints.Constraint`) that close loops of the tree; `Robot.constraints` puts them first."""

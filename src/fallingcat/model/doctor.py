@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+
 from fallingcat.model.checks_joints import check_joints
 from fallingcat.model.checks_mass import check_masses
-from fallingcat.model.checks_singular import check_moving_tips
+from fallingcat.model.checks_meshes import check_meshes
+from fallingcat.model.checks_singular import check_moving_tips, check_neutral
 from fallingcat.model.checks_tree import check_tree
 from fallingcat.model.description import Description
 from fallingcat.model.findings import Finding
@@ -23,23 +27,31 @@ def examine(description: Description) -> tuple[Finding, ...]:
     check_masses(description, bodies, report)
     if not report.has_errors():
         check_moving_tips(description, bodies, report)
+    if not report.has_errors():
+        check_neutral(description, bodies, report)
     return _in_order(report.findings)
 
 
-def read_examined(source: Source) -> tuple[Description | None, tuple[Finding, ...]]:
+def read_examined(
+    source: Source, package_dirs: Iterable[str | os.PathLike[str]] = (), meshes: bool = True
+) -> tuple[Description | None, tuple[Finding, ...]]:
     """The description of any source with every finding about it; usable when none of them is an error."""
-    description, findings = read(source)
+    description, findings = read(source, package_dirs)
     if description is None:
         return None, findings
-    return description, _in_order([*findings, *examine(description)])
+    report = Report(description.file)
+    if meshes:
+        check_meshes(description, report)
+    return description, _in_order([*findings, *examine(description), *report.findings])
 
 
-def diagnose(source: Source) -> tuple[Finding, ...]:
+def diagnose(source: Source, package_dirs: Iterable[str | os.PathLike[str]] = (), meshes: bool = True) -> tuple[Finding, ...]:
     """Every problem of a robot, as findings with file, line, element and cure; empty for a healthy one.
 
-    The source is a path, XML text, a `Description`, a builder, or the name of a bundled robot.
+    The source is all that `fc.load` takes. package_dirs: folders in which packages and meshes are looked for first. meshes: look
+    at meshes, too, which takes a while where they are large, and tells more where `trimesh` is installed.
     """
-    return read_examined(source)[1]
+    return read_examined(source, package_dirs, meshes)[1]
 
 
 def _in_order(findings: list[Finding]) -> tuple[Finding, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Severity = Literal["error", "warning"]
+Severity = Literal["error", "warning", "note"]
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class Finding:
     """One problem of a robot description."""
 
     severity: Severity
-    """An error makes the description unusable, a warning makes it doubtful."""
+    """An error makes the description unusable, a warning makes it doubtful, a note says what a sound one leaves out here."""
     message: str
     """What is wrong."""
     hint: str = ""

@@ -67,6 +67,10 @@ class JointModel(ABC):
         """The body-fixed velocity that moves q0 to q1 in one second."""
         return [b - a for a, b in zip(q0, q1, strict=True)]
 
+    def rate(self, q: Coordinates, nu: Coordinates) -> list[Scalar]:
+        """The rates of the coordinates at body-fixed velocity nu: the derivative of `integrate` by dx at zero."""
+        return list(nu)
+
     def motions(self) -> list[int] | None:
         """Which entries of a twist the velocity of a joint on a Lie group is; None for coordinates that simply add."""
         return None
@@ -170,6 +174,10 @@ class Planar(JointModel):
     def motions(self) -> list[int] | None:
         return [0, 1, 5]
 
+    def rate(self, q: Coordinates, nu: Coordinates) -> list[Scalar]:
+        c, s = scalar.cos(q[2]), scalar.sin(q[2])
+        return [c * nu[0] - s * nu[1], s * nu[0] + c * nu[1], nu[2]]
+
     def integrate(self, q: Coordinates, dx: Coordinates) -> list[Scalar]:
         _, p = se3.exp(((dx[0], dx[1], 0.0), (0.0, 0.0, dx[2])))
         c, s = scalar.cos(q[2]), scalar.sin(q[2])
@@ -241,6 +249,9 @@ class Spherical(JointModel):
     def motions(self) -> list[int] | None:
         return [3, 4, 5]
 
+    def rate(self, q: Coordinates, nu: Coordinates) -> list[Scalar]:
+        return _quaternion_rate(q, (nu[0], nu[1], nu[2]))
+
     def neutral(self) -> list[float]:
         return [0.0, 0.0, 0.0, 1.0]
 
@@ -295,6 +306,10 @@ class FreeFlyer(JointModel):
 
     def motions(self) -> list[int] | None:
         return [0, 1, 2, 3, 4, 5]
+
+    def rate(self, q: Coordinates, nu: Coordinates) -> list[Scalar]:
+        linear = matvec(self._orientation(q), (nu[0], nu[1], nu[2]))
+        return [*linear, *_quaternion_rate(q[3:7], (nu[3], nu[4], nu[5]))]
 
     def neutral(self) -> list[float]:
         return [0.0] * 6 + [1.0]
@@ -366,6 +381,9 @@ class Reversed(JointModel):
     def motions(self) -> list[int] | None:
         return self.forward.motions()
 
+    def rate(self, q: Coordinates, nu: Coordinates) -> list[Scalar]:
+        return self.forward.rate(q, nu)
+
     def neutral(self) -> list[float]:
         return self.forward.neutral()
 
@@ -400,6 +418,11 @@ def _combine(columns: list[Column], nu: Coordinates) -> Column:
 def _turn_quaternion(q: Coordinates, w: Vec) -> list[Scalar]:
     turned = so3.quaternion_product((q[0], q[1], q[2], q[3]), so3.exp_quaternion(w))
     return list(so3.quaternion_normalized(turned))
+
+
+def _quaternion_rate(q: Coordinates, w: Vec) -> list[Scalar]:
+    """q (w / 2), for a body-fixed angular velocity w."""
+    return list(so3.quaternion_product((q[0], q[1], q[2], q[3]), (*scale(0.5, w), 0.0)))
 
 
 def _relative_quaternion(q0: Coordinates, q1: Coordinates) -> so3.Quaternion:

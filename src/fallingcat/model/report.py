@@ -53,7 +53,7 @@ class Report:
     def __init__(self, file: str) -> None:
         self.file = printable(file, limit=1000)
         self.findings: list[Finding] = []
-        self._counts: dict[Severity, int] = {"error": 0, "warning": 0}
+        self._counts: dict[Severity, int] = {"error": 0, "warning": 0, "note": 0}
 
     def error(self, message: str, *, hint: str = "", element: str = "", line: int = 0) -> None:
         """Note something that makes the description unusable."""
@@ -62,6 +62,10 @@ class Report:
     def warning(self, message: str, *, hint: str = "", element: str = "", line: int = 0) -> None:
         """Note something doubtful."""
         self._add("warning", message, hint, element, line)
+
+    def note(self, message: str, *, hint: str = "", element: str = "", line: int = 0) -> None:
+        """Note what the file says and this library leaves out, and rightly so."""
+        self._add("note", message, hint, element, line)
 
     def has_errors(self) -> bool:
         """Whether any finding so far is an error."""

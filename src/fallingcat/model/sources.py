@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -11,11 +13,13 @@ from typing import Protocol
 
 from fallingcat.errors import InputError, ModelError
 from fallingcat.model.description import Description
+from fallingcat.model.descriptions_package import PREFIX, DescriptionsError, find_description
 from fallingcat.model.findings import Finding
+from fallingcat.model.formats import read_xml
 from fallingcat.model.report import Report, Suggestions, listed, printable, quoted
-from fallingcat.model.urdf import read_urdf
 from fallingcat.model.xacro_files import XacroError, expand, has_macros
 from fallingcat.model.xml_tree import MAX_SIZE
+from fallingcat.text import shown
 
 
 class Describable(Protocol):
@@ -27,22 +31,52 @@ class Describable(Protocol):
 
 
 Source = str | bytes | os.PathLike[str] | Description | Describable
-"""A path, XML text, a finished description, a builder, or the name of a bundled robot."""
+"""A path, XML text, a finished description, a builder, a compiled MuJoCo model, the name of a bundled robot, or of one of the
+package robot_descriptions."""
 
 _Reading = tuple[Description | None, tuple[Finding, ...]]
 
 
-def read(source: Source) -> _Reading:
-    """The description of a source and the mistakes met on the way; None with errors when there is nothing to describe."""
+def read(source: Source, package_dirs: Iterable[str | os.PathLike[str]] = ()) -> _Reading:
+    """The description of a source and the mistakes met on the way; None with errors when there is nothing to describe.
+
+    package_dirs: folders in which packages and meshes are looked for first.
+    """
+    folders = _folders(package_dirs)
+    description, findings = _read(source)
+    if description is not None and folders:
+        description = replace(description, package_dirs=(*folders, *description.package_dirs))
+    return description, findings
+
+
+def _read(source: Source) -> _Reading:
     if isinstance(source, Description):
         return source, ()
     if isinstance(source, bytes):
-        return read_urdf(source)
+        return read_xml(source)
     if isinstance(source, str):
         return _read_string(source)
     if isinstance(source, os.PathLike):
         return _read_file(Path(source))
+    if hasattr(source, "body_parentid") and hasattr(source, "jnt_type"):  # a compiled mujoco.MjModel
+        from fallingcat.model.mjcf import read_model
+
+        return read_model(source)
     return _read_builder(source)
+
+
+def _folders(package_dirs: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """Absolute paths of folders; one that does not exist is a mistake that would otherwise show as missing meshes."""
+    if isinstance(package_dirs, (str, os.PathLike)):
+        package_dirs = (package_dirs,)
+    try:
+        folders = [os.path.abspath(os.fspath(folder)) for folder in package_dirs]
+        missing = [folder for folder in folders if not os.path.isdir(folder)]
+    except (TypeError, ValueError):
+        raise InputError("package_dirs does not fit", expected="folders", got=shown(package_dirs)) from None
+    if missing:
+        raise InputError(f"package_dirs: there is no folder {quoted(missing[0], limit=200)}", hint="check the path")
+    return tuple(folders)
 
 
 @cache
@@ -61,16 +95,29 @@ def _robots_folder() -> Traversable:
 def _read_string(source: str) -> _Reading:
     # The beginning is enough to tell, and a hundred megabytes need not be copied for it.
     if source[:4096].lstrip("\ufeff \t\r\n").startswith("<"):
-        return read_urdf(source)
+        return read_xml(source)
     if not source.strip("\ufeff \t\r\n"):
-        return _failure("<text>", "the source is empty", "give a path, URDF text or the name of a bundled robot")
+        return _failure("<text>", "the source is empty", "give a path, XML text or the name of a bundled robot")
     if source in bundled_robots():
-        return read_urdf(_robots_folder().joinpath(f"{source}.urdf").read_bytes(), f"{source}.urdf")
+        return read_xml(_robots_folder().joinpath(f"{source}.urdf").read_bytes(), f"{source}.urdf")
+    if source.startswith(PREFIX):
+        return _read_description(source.removeprefix(PREFIX))
     if len(source) > 4096 or "\n" in source:
         return _failure(
-            "<text>", f"this is neither XML nor a path: {quoted(source)}", "URDF text starts with <robot> or <?xml ...?>"
+            "<text>",
+            f"this is neither XML nor a path: {quoted(source)}",
+            "XML text starts with <robot>, <mujoco>, <sdf> or <?xml ...?>",
         )
     return _read_file(Path(source))
+
+
+def _read_description(name: str) -> _Reading:
+    try:
+        path, folders = find_description(name)
+    except DescriptionsError as error:
+        return _failure(f"{PREFIX}{printable(name)}", error.message, error.hint)
+    description, findings = _read_file(path)
+    return None if description is None else replace(description, package_dirs=folders), findings
 
 
 def _read_file(path: Path) -> _Reading:
@@ -88,7 +135,10 @@ def _read_file(path: Path) -> _Reading:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         return _failure(name, f"the file {quoted(name, limit=200)} cannot be read: {reason}", "check the path")
-    return _read_xacro(path, name, content) if has_macros(path, content) else read_urdf(content, name)
+    description, findings = _read_xacro(path, name, content) if has_macros(path, content) else read_xml(content, name, path)
+    if description is not None:
+        description = replace(description, folder=str(path.absolute().parent))
+    return description, findings
 
 
 def _read_xacro(path: Path, name: str, content: bytes) -> _Reading:
@@ -98,7 +148,7 @@ def _read_xacro(path: Path, name: str, content: bytes) -> _Reading:
     except XacroError as error:
         what = f"xacro cannot expand this file: {printable(str(error), limit=300)}"
         return _failure(name, what, "expand it where its packages are: xacro robot.xacro > robot.urdf")
-    return read_urdf(content if text is None else text, name)
+    return read_xml(content if text is None else text, name, path)
 
 
 def _hint_for_missing(path: Path) -> str:
@@ -118,7 +168,7 @@ def _read_builder(source: object) -> _Reading:
     if not callable(describe):
         raise InputError(
             "this is no robot",
-            expected="a path, URDF text, a Description, a builder or the name of a bundled robot",
+            expected="a path, XML text, a Description, a builder or the name of a bundled robot",
             got=type(source).__name__,
         )
     try:

@@ -7,6 +7,8 @@ good for further examination only.
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import cast
 
 from fallingcat.model.description import (
@@ -19,6 +21,8 @@ from fallingcat.model.description import (
     Link,
     Mimic,
     Pose,
+    Rgba,
+    ShapeKind,
     Vector,
     Visual,
 )
@@ -29,12 +33,10 @@ from fallingcat.model.urdf_numbers import NumberReader
 from fallingcat.model.xacro_files import HINT
 from fallingcat.model.xml_tree import Element, XmlError, parse_xml
 
-Rgba = tuple[float, float, float, float]
-
 # Elements that URDF files are known to hold; those that mean nothing here are passed over in
 # silence, and only a near miss of a known name is worth a word.
 _KNOWN_CHILDREN = {
-    "robot": ("link", "joint", "material", "gazebo", "transmission", "sensor", "group", "ros2_control"),
+    "robot": ("link", "joint", "material", "gazebo", "transmission", "sensor", "group", "ros2_control", "fallingcat"),
     "link": ("inertial", "visual", "collision", "contact", "self_collision_checking", "collision_checking", "sensor"),
     "joint": (
         *("origin", "parent", "child", "axis", "axis2", "limit", "dynamics", "mimic"),
@@ -42,9 +44,18 @@ _KNOWN_CHILDREN = {
     ),
     "inertial": ("origin", "mass", "inertia"),
 }
+_SIZES = {
+    "box": {"size": 3},
+    "cylinder": {"radius": 1, "length": 1},
+    "sphere": {"radius": 1},
+    "capsule": {"radius": 1, "length": 1},
+}
+"""Per shape: its attributes, and how many numbers each holds."""
+NO_LIMIT = 1e15
+"""Files write larger numbers for limits that there are not."""
 _OTHER_FORMATS = {
-    "sdf": "this is SDF, not URDF; export the model as URDF",
-    "mujoco": "this is a MuJoCo model; load a URDF of the robot instead",
+    "sdf": "this is SDF, not URDF: fc.load reads it",
+    "mujoco": "this is MJCF, not URDF: fc.load reads it",
     "html": "this is a web page; download the raw file instead",
 }
 
@@ -57,6 +68,12 @@ def read_urdf(text: str | bytes, file: str = "<text>") -> tuple[Description | No
     except XmlError as error:
         report.error(error.message, hint=error.hint, line=error.line)
         return None, tuple(report.findings)
+    return read_urdf_tree(root, file)
+
+
+def read_urdf_tree(root: Element, file: str) -> tuple[Description | None, tuple[Finding, ...]]:
+    """The same of a text that has been parsed."""
+    report = Report(file)
     if root.tag != "robot":
         report.error(
             f"the root element is <{printable(root.tag)}>, not <robot>",
@@ -87,7 +104,16 @@ class _Reader:
         links = tuple(self._link(element) for element in root.all("link"))
         # Only direct children: a <transmission> has elements named <joint> too, which are references.
         joints = tuple(self._joint(element) for element in root.all("joint"))
-        return Description(name or "robot", links, joints, self._report.file)
+        floating, gravity = self._own(root)
+        return Description(name or "robot", links, joints, self._report.file, gravity=gravity, world=not floating)
+
+    def _own(self, root: Element) -> tuple[bool, Vector | None]:
+        """What `Robot.to_urdf` adds to URDF: whether the base floats, and gravity."""
+        element = self._only(root, "fallingcat", "robot")
+        if element is None:
+            return True, None
+        gravity = self._numbers.row(element, "gravity", 3, "robot") if element.get("gravity") is not None else None
+        return element.get("floating") != "false", cast("Vector | None", gravity)
 
     # Links
 
@@ -96,12 +122,12 @@ class _Reader:
         subject = _subject("link", name)
         self._warn_of_misspelt_children(element, subject)
         inertial = self._only(element, "inertial", subject)
-        visuals = (self._visual(visual, subject) for visual in element.all("visual"))
         return Link(
             name,
             None if inertial is None else self._inertial(inertial, subject),
-            tuple(visual for visual in visuals if visual is not None),
+            self._visuals(element.all("visual"), subject),
             element.line,
+            _Reader(Report(self._report.file))._visuals(element.all("collision"), subject),  # no robot fails for them
         )
 
     def _inertial(self, element: Element, subject: str) -> Inertial:
@@ -149,31 +175,31 @@ class _Reader:
             return None
         return ixx, ixy, ixz, iyy, iyz, izz
 
+    def _visuals(self, elements: list[Element], subject: str) -> tuple[Visual, ...]:
+        found = (self._visual(element, subject) for element in elements)
+        return tuple(visual for visual in found if visual is not None)
+
     def _visual(self, element: Element, subject: str) -> Visual | None:
+        """The first shape of a <visual> or <collision> that can be read."""
         pose = self._pose(self._only(element, "origin", subject), subject)
         material = self._only(element, "material", subject)
         rgba = None if material is None else self._colour(material, subject)
         geometry = self._only(element, "geometry", subject)
-        for shape in () if geometry is None else geometry.children:
-            visual = self._shape(shape, subject, pose)
-            if visual is not None:
-                return visual if rgba is None else Visual(visual.shape, visual.size, pose, rgba)
+        for child in () if geometry is None else geometry.children:
+            shape = self._shape(child, subject)
+            if shape is not None:
+                shape = replace(shape, pose=pose, line=child.line)
+                return shape if rgba is None else replace(shape, rgba=rgba)
         return None
 
-    def _shape(self, element: Element, subject: str, pose: Pose) -> Visual | None:
+    def _shape(self, element: Element, subject: str) -> Visual | None:
         """The shape, or None when it is of an unknown kind or its size cannot be read."""
         if element.tag == "mesh":
-            return Visual("mesh", (), pose)
-        if element.tag == "box":
-            size = self._sizes(element, {"size": 3}, subject)
-            return None if size is None else Visual("box", size, pose)
-        if element.tag == "cylinder":
-            size = self._sizes(element, {"radius": 1, "length": 1}, subject)
-            return None if size is None else Visual("cylinder", size, pose)
-        if element.tag == "sphere":
-            size = self._sizes(element, {"radius": 1}, subject)
-            return None if size is None else Visual("sphere", size, pose)
-        return None
+            scale = self._numbers.vector(element, "scale", subject, default=(1.0, 1.0, 1.0))
+            return Visual("mesh", file=(element.get("filename") or "").strip(), scale=scale or (1.0, 1.0, 1.0))
+        counts = _SIZES.get(element.tag)
+        size = None if counts is None else self._sizes(element, counts, subject)
+        return None if size is None else Visual(cast(ShapeKind, element.tag), size)
 
     def _sizes(self, element: Element, counts: dict[str, int], subject: str) -> tuple[float, ...] | None:
         """The numbers of several attributes in one row."""
@@ -271,12 +297,8 @@ class _Reader:
         effort = self._numbers.scalar(element, "effort", subject, default=INFINITY)
         if kind == "continuous" or lower is None or upper is None:
             lower, upper = -INFINITY, INFINITY
-        return Limits(
-            lower + 0.0,  # -0.0 becomes 0.0
-            upper + 0.0,
-            INFINITY if velocity is None else velocity,
-            INFINITY if effort is None else effort,
-        )
+        velocity, effort = INFINITY if velocity is None else velocity, INFINITY if effort is None else effort
+        return Limits(_bound(lower), _bound(upper), _bound(velocity), _bound(effort))
 
     def _dynamics(self, element: Element | None, subject: str) -> tuple[float, float, float]:
         damping = self._numbers.scalar(element, "damping", subject, default=0.0)
@@ -340,6 +362,11 @@ class _Reader:
                 self._report.error(what, hint=HINT, element="robot", line=element.line)
                 return
             waiting += reversed(element.children)
+
+
+def _bound(value: float) -> float:
+    """A limit; one that nothing reaches is none."""
+    return math.copysign(INFINITY, value) if abs(value) >= NO_LIMIT else value + 0.0  # -0.0 becomes 0.0
 
 
 def _name(element: Element) -> str:

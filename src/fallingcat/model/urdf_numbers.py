@@ -36,18 +36,27 @@ class NumberReader:
     def row(self, element: Element, attribute: str, count: int, subject: str) -> tuple[float, ...] | None:
         """Exactly so many numbers from an attribute that must be there."""
         text = element.get(attribute)
-        place = f"<{element.tag} {attribute}>"
-        wanted = "a number" if count == 1 else f"{count} numbers"
         if text is None:
+            wanted = _wanted(count)
             self._error(f"<{element.tag}> has no {attribute}", f'write {attribute}="..." with {wanted}', subject, element)
             return None
+        return self._numbers(text, f"<{element.tag} {attribute}>", count, subject, element)
+
+    def text(self, element: Element, count: int, subject: str, infinite: bool = False) -> tuple[float, ...] | None:
+        """Exactly so many numbers between the tags of an element; `infinite`: of which some may be "inf"."""
+        return self._numbers(element.text.strip(), f"<{element.tag}>", count, subject, element, infinite)
+
+    def _numbers(
+        self, text: str, place: str, count: int, subject: str, element: Element, infinite: bool = False
+    ) -> tuple[float, ...] | None:
         # One word more than wanted is enough to know that there are too many.
         words = text.split(maxsplit=count)
         if len(words) != count:
             much = "none" if not words else f"only {len(words)}" if len(words) < count else "more"
-            self._error(f"{place} needs {wanted}, and there are {much}: {quoted(text)}", _advice(text), subject, element)
+            what = f"{place} needs {_wanted(count)}, and there are {much}: {quoted(text)}"
+            self._error(what, _advice(text), subject, element)
             return None
-        values = tuple(_finite(word) for word in words)
+        values = tuple(_infinity(word) if infinite and _infinity(word) is not None else _finite(word) for word in words)
         for word, value in zip(words, values):
             if value is None:
                 self._error(f"{place}: {quoted(word)} is not a finite number", _advice(word), subject, element)
@@ -55,6 +64,14 @@ class NumberReader:
 
     def _error(self, message: str, hint: str, subject: str, element: Element) -> None:
         self._report.error(message, hint=hint, element=subject, line=element.line)
+
+
+def _wanted(count: int) -> str:
+    return "a number" if count == 1 else f"{count} numbers"
+
+
+def _infinity(word: str) -> float | None:
+    return {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}.get(word.lower())
 
 
 def _finite(word: str) -> float | None:

@@ -19,6 +19,8 @@ class WeldedBody:
         self.links: list[Link] = []
         self.exits: list[Joint] = []
         """The joints that move other bodies against this one."""
+        self.places: dict[str, tuple[Array, Array]] = {}
+        """Rotation and position of the frames of these joints, by name, in the frame of the first link."""
         self.inertia: Array = np.zeros((6, 6))
         """Spatial inertia, angular part first, in the frame of the first link."""
 
@@ -46,6 +48,7 @@ def welded_bodies(description: Description) -> list[WeldedBody]:
                     welded.append((joint.child, *_compose(R, p, joint.pose)))
                 else:
                     body.exits.append(joint)
+                    body.places[joint.name] = _compose(R, p, joint.pose)
         waiting.extend((joint.child, joint) for joint in body.exits)
         bodies.append(body)
     return bodies

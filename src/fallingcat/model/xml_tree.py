@@ -16,7 +16,11 @@ MAX_SIZE = 16_000_000
 """Characters (of text) or bytes; the largest robots need less than one million."""
 MAX_DEPTH = 64
 """Elements inside each other; URDF needs about six."""
+MAX_DEPTHS = {"mujoco": 256}
+"""By root element: bodies of MJCF stand inside each other."""
 MAX_ELEMENTS = 200_000
+MAX_TEXT = 10_000
+"""Characters between the tags of one element, about."""
 
 
 class XmlError(Exception):
@@ -31,12 +35,13 @@ class XmlError(Exception):
 
 @dataclass(slots=True)
 class Element:
-    """One element: its text content is dropped, since URDF keeps everything in attributes."""
+    """One element. URDF and MJCF keep everything in attributes, SDF most in the text between tags."""
 
     tag: str
     attributes: dict[str, str]
     line: int
     children: list[Element] = field(default_factory=list)
+    text: str = ""
 
     def all(self, tag: str) -> list[Element]:
         """The direct children with this tag."""
@@ -65,6 +70,8 @@ class _TreeBuilder:
         self._parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._characters
+        self._parser.buffer_text = True
         self._parser.StartDoctypeDeclHandler = self._doctype
         self._parser.EntityDeclHandler = self._entity
         self._parser.AttlistDeclHandler = self._declaration
@@ -91,9 +98,10 @@ class _TreeBuilder:
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         line = self._parser.CurrentLineNumber
         self._count += 1
-        if len(self._open) >= MAX_DEPTH:
+        deepest = MAX_DEPTH if self._root is None else MAX_DEPTHS.get(self._root.tag, MAX_DEPTH)
+        if len(self._open) >= deepest:
             raise XmlError(
-                f"elements are nested more than {MAX_DEPTH} deep",
+                f"elements are nested more than {deepest} deep",
                 hint="a robot description is nearly flat: links and joints sit side by side inside <robot>",
                 line=line,
             )
@@ -108,6 +116,13 @@ class _TreeBuilder:
 
     def _end(self, tag: str) -> None:
         self._open.pop()
+
+    def _characters(self, text: str) -> None:
+        """Kept for SDF alone, and no more than any number or name needs."""
+        if self._root is not None and self._root.tag == "sdf" and self._open and not text.isspace():
+            element = self._open[-1]
+            if len(element.text) < MAX_TEXT:
+                element.text += text
 
     def _doctype(self, name: str, system: str | None, public: str | None, internal: bool) -> None:
         if system is not None or public is not None:

@@ -1,0 +1,76 @@
+"""Robots by the names of the package `robot_descriptions`, where their files are on this machine.
+
+That package clones a repository when a robot is first named. Nothing is fetched here: it is asked only for what is there already.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+from fallingcat.suggest import closest
+from fallingcat.text import printable, quoted
+
+PREFIX = "robot_descriptions:"
+
+
+class DescriptionsError(Exception):
+    """Why there is no such robot, and what to do."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message, self.hint = message, hint
+
+
+def find_description(name: str) -> tuple[Path, tuple[str, ...]]:
+    """The file of a robot, and the folders in which its packages are."""
+    spec = find_spec("robot_descriptions")
+    if spec is None or not spec.submodule_search_locations:
+        hint = "pip install 'fallingcat[robot_descriptions]'"
+        raise DescriptionsError(f"{quoted(name)} is a robot of the package robot_descriptions, which is not installed", hint)
+    folder = Path(next(iter(spec.submodule_search_locations)))
+    names = sorted(path.stem for path in folder.glob("*_description.py") if not path.stem.startswith("_"))
+    if name not in names:
+        raise DescriptionsError(f"the package robot_descriptions has no robot {quoted(name)}", closest(name, names))
+    cloned = _clone(folder / f"{name}.py")
+    if cloned is None or not cloned.is_dir():
+        hint = f"fetch them once: python -m robot_descriptions pull {name}"
+        raise DescriptionsError(f"the files of the robot {quoted(name)} are not on this machine", hint)
+    try:
+        module = importlib.import_module(f"robot_descriptions.{name}")
+    except Exception as error:  # its own, those of git, and of what a description computes
+        why = printable(" ".join(str(error).split()), limit=300)
+        raise DescriptionsError(f"robot_descriptions cannot give {quoted(name)}: {why}", "see its documentation") from None
+    return _file(module, name), _folders(module)
+
+
+def _clone(source: Path) -> Path | None:
+    """Where the package keeps the repository of a robot, read from its source: importing it might fetch."""
+    import ast
+
+    calls = (node for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
+    for call in calls:
+        named = getattr(call.func, "id", getattr(call.func, "attr", "")).lstrip("_") == "clone_to_cache"
+        if named and call.args and isinstance(call.args[0], ast.Constant):
+            repositories = importlib.import_module("robot_descriptions._repositories").REPOSITORIES
+            repository = repositories.get(call.args[0].value)
+            root = os.path.expanduser(os.environ.get("ROBOT_DESCRIPTIONS_CACHE", "~/.cache/robot_descriptions"))
+            return None if repository is None else Path(root) / repository.cache_path
+    return None
+
+
+def _file(module: ModuleType, name: str) -> Path:
+    for attribute in ("URDF_PATH", "MJCF_PATH", "XACRO_PATH"):
+        path = getattr(module, attribute, None)
+        if isinstance(path, str):
+            return Path(path)
+    raise DescriptionsError(f"the robot {quoted(name)} is neither URDF nor MJCF", "choose another one")
+
+
+def _folders(module: ModuleType) -> tuple[str, ...]:
+    paths = [getattr(module, attribute, None) for attribute in ("PACKAGE_PATH", "REPOSITORY_PATH")]
+    given = [path for path in paths if isinstance(path, str)]
+    return tuple(dict.fromkeys(folder for path in given for folder in (path, os.path.dirname(path)) if os.path.isdir(folder)))

@@ -1,0 +1,125 @@
+"""What is refused before MuJoCo's compiler sees it: a few letters that would ask for all the memory or time there is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from fallingcat.model.meshes import is_file
+from fallingcat.model.report import Report, printable
+from fallingcat.model.xml_tree import MAX_SIZE, Element, XmlError, parse_xml
+
+MOST_ELEMENTS = 100_000
+"""After <replicate> has copied them."""
+MOST_NUMBERS = 50_000_000
+"""Of a texture or height field."""
+MOST_FILES = 200
+_SIZES = {
+    "texture": ("width", "height"),
+    "hfield": ("nrow", "ncol"),
+}
+_NOT_FINITE = re.compile(r"(?i)\s*(?:[-+.\de]+\s+)*[-+]?(?:nan|inf|infinity)(?:\s.*)?", re.DOTALL)
+"""Numbers with one among them that is none."""
+_COUNTS = ("composite", "flexcomp")
+_LARGEST = 1_000_000
+
+
+def refuse_excess(root: Element, folder: Path, report: Report) -> None:
+    """Report what is too large in a file and in all that it includes."""
+    seen: set[Path] = set()
+    waiting: list[tuple[Element, Path, str]] = [(root, folder, "")]
+    while waiting and not report.has_errors():
+        element, here, file = waiting.pop()
+        total = _check(element, report, file)
+        if total > MOST_ELEMENTS:
+            _say(report, element, f"<replicate> makes more than {MOST_ELEMENTS} elements", "replicate less", file)
+        for name in _included(element):
+            path = here / name
+            if path in seen or not is_file(path):
+                continue  # MuJoCo has words for both
+            seen.add(path)
+            if len(seen) > MOST_FILES:
+                _say(report, element, f"more than {MOST_FILES} files are included", "put them together", file)
+                return
+            tree = _tree(path, report)
+            if tree is not None:
+                waiting.append((tree, here, name))
+
+
+def _tree(path: Path, report: Report) -> Element | None:
+    with open(path, "rb") as stream:
+        content = stream.read(MAX_SIZE + 1)
+    try:
+        return parse_lenient(content)
+    except XmlError as error:
+        hint = f"{error.hint} (line {error.line})" if error.line else error.hint
+        report.error(f"the included file {printable(path.name)!r}: {error.message}", hint=hint)
+        return None
+
+
+def parse_lenient(content: str | bytes) -> Element:
+    """The tree of a file whose comments may hold two dashes, which XML forbids and MuJoCo's parser takes."""
+    try:
+        return parse_xml(content)
+    except XmlError:
+        return parse_xml(_without_comments(content))
+
+
+def _without_comments(content: str | bytes) -> str:
+    """Comments become empty lines, so that the others keep their numbers."""
+    text = content if isinstance(content, str) else content.decode("utf-8", "replace")
+    parts = text.removeprefix("\ufeff").split("<!--")
+    kept = [parts[0]]
+    for part in parts[1:]:
+        comment, closed, rest = part.partition("-->")
+        kept.append("\n" * comment.count("\n") + rest if closed else f"<!--{part}")
+    return "".join(kept)
+
+
+def _included(root: Element) -> list[str]:
+    names, waiting = [], [root]
+    while waiting:
+        element = waiting.pop()
+        if element.tag in ("include", "model") and element.get("file"):
+            names.append(str(element.get("file")))
+        waiting += element.children
+    return names
+
+
+def _check(element: Element, report: Report, file: str) -> int:
+    """The number of elements that an element stands for, its copies counted."""
+    total = 1 + sum(_check(child, report, file) for child in element.children)
+    for attribute, value in element.attributes.items():
+        if _NOT_FINITE.fullmatch(value):
+            _say(report, element, f"{printable(attribute)} holds numbers that are not finite", "write plain numbers", file)
+    if element.tag in _SIZES:
+        numbers = [_whole(element, attribute) for attribute in _SIZES[element.tag]]
+        if numbers[0] * numbers[1] > MOST_NUMBERS or max(numbers) > _LARGEST:
+            _say(report, element, f"the <{element.tag}> is too large", "make it smaller: it is no part of the dynamics", file)
+    if element.tag in _COUNTS:
+        product = 1
+        for word in (element.get("count") or "1").split()[:3]:
+            product *= max(1, _number(word))
+        total += 4 * product
+    if element.tag == "size" or (element.tag == "numeric" and element.get("size")):
+        for attribute in element.attributes:
+            if attribute not in ("memory", "name", "data") and _whole(element, attribute) > _LARGEST:
+                _say(report, element, f"{printable(attribute)} asks for too much", f"write at most {_LARGEST}", file)
+    return total * max(1, _whole(element, "count")) if element.tag == "replicate" else total
+
+
+def _whole(element: Element, attribute: str) -> int:
+    return _number(element.get(attribute) or "0")
+
+
+def _number(word: str) -> int:
+    """The magnitude of a number as MuJoCo might read it; none when there is none, which MuJoCo says itself."""
+    try:
+        return int(min(abs(float(word.split()[0])), 1e18))
+    except (ValueError, IndexError):
+        return 0
+
+
+def _say(report: Report, element: Element, message: str, hint: str, file: str) -> None:
+    where = f" (in the included file {printable(file)!r})" if file else ""
+    report.error(message + where, hint=hint, element=f"<{printable(element.tag)}>", line=0 if file else element.line)
