@@ -13,6 +13,7 @@ from fallingcat import scalar
 from fallingcat.algorithms.crba import mass_matrix_in
 from fallingcat.algorithms.dense import inverse_symmetric, solve_symmetric
 from fallingcat.algorithms.joint_dynamics import passive_torques
+from fallingcat.algorithms.pivots import least_pivots, least_pivots_by_dof
 from fallingcat.algorithms.posed import NO_FORCES, PerBody, Posed, Vector, Wrenches, body, inwards, velocities, velocity_products
 from fallingcat.algorithms.rnea import bias
 from fallingcat.model.model import WORLD, Model
@@ -30,7 +31,7 @@ def forward_dynamics(model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Wr
 def by_mass_matrix(r: Posed, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
     """The same through a solution with M."""
     free = [t - h for t, h in zip(tau, bias(r.model, r.q, nu, f_ext), strict=True)]
-    return solve_symmetric(mass_matrix_in(r), free)
+    return solve_symmetric(mass_matrix_in(r), free, least_pivots_by_dof(r.model))
 
 
 def by_articulated_bodies(r: Posed, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
@@ -52,6 +53,8 @@ class Articulated:
     """D^-1."""
     UDinv: PerBody[list[Force]]
     """U D^-1."""
+    least: PerBody[list[float]]
+    """What the pivots of D must exceed (`pivots`)."""
     Ia: PerBody[ArticulatedInertia]
     """IA, the inertia of a body that carries articulated ones; then IA - U D^-1 U^T, what its joint lets through."""
 
@@ -59,7 +62,7 @@ class Articulated:
     def of(r: Posed) -> Articulated:
         """Before any joint is taken into account."""
         rigid = {i: I.articulated() for i, I in r.I.items()}
-        return Articulated(r, {}, {}, {}, {}, rigid | {WORLD: ArticulatedInertia.zero(r.root)})
+        return Articulated(r, {}, {}, {}, {}, least_pivots(r.model), rigid | {WORLD: ArticulatedInertia.zero(r.root)})
 
 
 def articulate(b: Articulated) -> Iterator[int]:
@@ -70,7 +73,7 @@ def articulate(b: Articulated) -> Iterator[int]:
         b.D[i] = [[s @ column for column in b.U[i]] for s in r.S[i].columns]
         for k, row in enumerate(b.D[i]):
             row[k] = row[k] + r.model.bodies[i].armature
-        b.Dinv[i] = inverse_symmetric(b.D[i])
+        b.Dinv[i] = inverse_symmetric(b.D[i], b.least[i])
         b.UDinv[i] = [combination(b.U[i], column) for column in b.Dinv[i]]
         IA[i] = IA[i].minus_product(b.U[i], b.UDinv[i])
         yield i
@@ -86,6 +89,13 @@ def articulated_bodies(r: Posed) -> Articulated:
 
 def accelerations(b: Articulated, bodies: Iterable[int], nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
     """dnu; the articulated bodies are known when `bodies`, from the tips inwards, come to them."""
+    return b.robot.model.gather(joint_accelerations(b, bodies, nu, tau, f_ext)[0])
+
+
+def joint_accelerations(
+    b: Articulated, bodies: Iterable[int], nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES
+) -> tuple[PerBody[list[Scalar]], PerBody[Motion]]:
+    """dnu of every joint, and the accelerations of the bodies, which have that of gravity in them."""
     r = b.robot
     v = velocities(r, nu)
     c = velocity_products(r, nu, v)
@@ -102,7 +112,7 @@ def accelerations(b: Articulated, bodies: Iterable[int], nu: Vector, tau: Vector
         rest = [uk - a[i] @ column for uk, column in zip(u[i], b.U[i], strict=True)]
         dnu[i] = [scalar.dot(row, rest) for row in b.Dinv[i]]
         a[i] = a[i] + r.S[i] @ dnu[i]
-    return r.model.gather(dnu)
+    return dnu, a
 
 
 def combination(columns: list[Force], x: Vector) -> Force:

@@ -12,11 +12,13 @@ from typing import NamedTuple
 
 from fallingcat.algorithms.aba import accelerations, articulated_bodies, by_mass_matrix
 from fallingcat.algorithms.crba import mass_matrix_in
-from fallingcat.algorithms.dense import inverse_symmetric
+from fallingcat.algorithms.dense import Matrix, inverse_symmetric
 from fallingcat.algorithms.held_wrenches import HeldWrenches
 from fallingcat.algorithms.inverse_product import Columns, Factors, minus_inverse_times
 from fallingcat.algorithms.minverse import inverse_factor, inverse_mass_matrix_in
+from fallingcat.algorithms.pivots import least_pivots_by_dof
 from fallingcat.algorithms.posed import NO_FORCES, Posed, Vector, Wrenches, common, is_shallow
+from fallingcat.algorithms.representations import view_of
 from fallingcat.algorithms.rnea_derivatives import derivatives_in
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
@@ -37,10 +39,23 @@ class ForwardDynamicsDerivatives(NamedTuple):
 
 
 def forward_dynamics_derivatives(
-    model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES
+    model: Model, q: Vector, nu_a: Vector, tau_a: Vector, f_ext: Wrenches = NO_FORCES, representation: str = "body"
 ) -> ForwardDynamicsDerivatives:
-    """All first derivatives of forward dynamics."""
-    return derivatives_and_accelerations(model, q, nu, tau, f_ext)[0]
+    """All first derivatives of forward dynamics.
+
+    With another base twist, nu = X nu_a, tau_a = X^T tau (`representations`), and q is displaced with nu_a and tau_a held.
+    """
+    view = view_of(model, q, representation)
+    nu, tau = view.X @ nu_a, view.X_inverse.T @ tau_a
+    FD, dnu = derivatives_and_accelerations(model, q, nu, tau, f_ext)
+    if not view.moves:
+        return FD
+    Minv, X_inverse = Matrix(FD.Minv, model.nv), view.X_inverse
+    ddnu_dnu = Matrix(FD.ddnu_dnu, model.nv) + view.drift_dv(nu)
+    ddnu_dq = Matrix(FD.ddnu_dq, model.nv) + ddnu_dnu @ view.turn(nu) - view.turn(view.plus_drift(dnu, nu))
+    ddnu_dq = ddnu_dq - Minv @ view.turn_force(tau)
+    Minv_a = (X_inverse @ Minv @ X_inverse.T).mirrored()
+    return ForwardDynamicsDerivatives((X_inverse @ ddnu_dq).rows, (X_inverse @ ddnu_dnu @ view.X).rows, Minv_a.rows)
 
 
 def derivatives_and_accelerations(
@@ -50,7 +65,7 @@ def derivatives_and_accelerations(
     r = common(model, q)
     factors: Factors | None = None
     if model.mimics:
-        Minv = inverse_symmetric(mass_matrix_in(r))
+        Minv = inverse_symmetric(mass_matrix_in(r), least_pivots_by_dof(model))
         dnu = by_mass_matrix(r, nu, tau, f_ext)
     else:
         bodies = articulated_bodies(r)

@@ -81,10 +81,23 @@ class Twist:
         return Twist(self.J[3:], self.J_rate[3:])
 
 
-def base_change(model: Model, q: Vector, nu: Vector, base: Base, representation: Representation) -> BaseChangeMatrices:
-    """T and its rate, for velocities in the representation."""
-    T, T_rate = _base_change(model.in_representation(representation), q, nu, base, representation)
+def base_change(
+    model: Model, q: Vector, nu: Vector, base: Base, representation: Representation,
+    target_representation: Representation | None = None,
+) -> BaseChangeMatrices:  # fmt: skip
+    """T and its rate, for nu in one representation and nu' in another, or in the same."""
+    own = model.in_representation(representation)
+    T, T_rate = _base_change(own, q, nu, base, target_representation or representation)
     return BaseChangeMatrices(T.rows, T_rate.rows)
+
+
+def representation_change(
+    model: Model, q: Vector, nu: Vector, source: Representation = "body", target: Representation = "mixed"
+) -> BaseChangeMatrices:
+    """T and its rate, from the base twist in one representation to the same in another: (2), and (18) for the base itself."""
+    if not model.floating or source == target:
+        return BaseChangeMatrices(Matrix.identity(model.nv).rows, Matrix.zero(model.nv, model.nv).rows)
+    return base_change(model, q, nu, None, source, target)
 
 
 def _base_change(model: Model, q: Vector, nu: Vector, base: Base, representation: Representation) -> tuple[Matrix, Matrix]:

@@ -4,6 +4,7 @@ In common coordinates. Seen from the centre of mass c a wrench (f; m) is (f; m -
 it carries, so that with H the momentum and F the force of these bodies, m the mass of the robot and dc = (Ic S)_lin / m
     dh = S x* H + Ic Pd,   dF = S x* F + Ic Pdd + 2 Bc Pd                  about the origin, and
     d(m - c x f) = dm - c x df - dc x f                                    about the centre of mass.
+The momentum is the same in all representations of the base twist; what is held when q is displaced is not (`representations`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from fallingcat.algorithms.dense import Matrix
 from fallingcat.algorithms.posed import (
     COMMON,
     PerBody,
@@ -24,6 +26,7 @@ from fallingcat.algorithms.posed import (
     velocities,
     velocity_products,
 )
+from fallingcat.algorithms.representations import view_of
 from fallingcat.algorithms.rnea import forces
 from fallingcat.algorithms.rnea_derivatives import axis_columns, factors
 from fallingcat.model.model import WORLD, Model
@@ -93,9 +96,12 @@ def centroid(model: Model, q: Vector) -> Centroid:
     return Centroid(r, Ic, c)
 
 
-def centroidal_momentum_derivatives(model: Model, q: Vector, nu: Vector) -> CentroidalMomentumDerivatives:
-    """d h / d(q, nu)."""
-    g = centroid(model, q)
+def centroidal_momentum_derivatives(
+    model: Model, q: Vector, nu_a: Vector, representation: str = "body"
+) -> CentroidalMomentumDerivatives:
+    """d h / d(q, nu_a), with nu = X nu_a; nu_a is held when q is displaced."""
+    g, view = centroid(model, q), view_of(model, q, representation)
+    nu = view.X @ nu_a
     r, v = g.robot, velocities(g.robot, nu)
     H = subtree_sums(r, {i: I @ v[i] for i, I in r.I.items()}, Force.zero(COMMON))
     unused = dict.fromkeys(v, Motion.zero(COMMON))  # accelerations have no part in this
@@ -106,12 +112,19 @@ def centroidal_momentum_derivatives(model: Model, q: Vector, nu: Vector) -> Cent
         momentum = g.Ic[i] @ x.S
         return g.about(x.S.cross(H[i]) + g.Ic[i] @ x.Pd) + g.shift(momentum, H[WORLD])
 
-    return CentroidalMomentumDerivatives(g.columns(dq), g.columns(lambda i, k: g.about(g.Ic[i] @ r.S[i].columns[k])))
+    found = CentroidalMomentumDerivatives(g.columns(dq), g.columns(lambda i, k: g.about(g.Ic[i] @ r.S[i].columns[k])))
+    if not view.moves:
+        return found
+    return CentroidalMomentumDerivatives(*(D.rows for D in view.by_velocity(nu, *(Matrix(D, model.nv) for D in found))))
 
 
-def centroidal_momentum_rate_derivatives(model: Model, q: Vector, nu: Vector, dnu: Vector) -> CentroidalMomentumRateDerivatives:
-    """d (dh/dt) / d(q, nu, dnu)."""
-    g = centroid(model, q)
+def centroidal_momentum_rate_derivatives(
+    model: Model, q: Vector, nu_a: Vector, dnu_a: Vector, representation: str = "body"
+) -> CentroidalMomentumRateDerivatives:
+    """d (dh/dt) / d(q, nu_a, dnu_a), with nu = X nu_a; nu_a and dnu_a are held when q is displaced."""
+    g, view = centroid(model, q), view_of(model, q, representation)
+    nu, y = view.X @ nu_a, view.X @ dnu_a
+    dnu = view.minus_drift(y, nu)
     r, v = g.robot, velocities(g.robot, nu)
     a = accelerations(r, velocity_products(r, nu, v), dnu, Motion.zero(COMMON))
     F, Bc = subtree_sums(r, forces(r, v, a), Force.zero(COMMON)), subtree_sums(r, factors(r, v), CoriolisFactor.zero(COMMON))
@@ -126,6 +139,10 @@ def centroidal_momentum_rate_derivatives(model: Model, q: Vector, nu: Vector, dn
         x = axes[i][k]
         return g.about(g.Ic[i] @ x.PdSd + 2.0 * (Bc[i] @ x.S))
 
-    return CentroidalMomentumRateDerivatives(
+    found = CentroidalMomentumRateDerivatives(
         g.columns(dq), g.columns(by_nu), g.columns(lambda i, k: g.about(g.Ic[i] @ r.S[i].columns[k]))
     )
+    if not view.moves:
+        return found
+    held = view.by_acceleration(nu, y, *(Matrix(D, model.nv) for D in found))
+    return CentroidalMomentumRateDerivatives(*(D.rows for D in held))

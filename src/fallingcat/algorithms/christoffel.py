@@ -11,6 +11,9 @@ where (p; m) = I_t S_t. Both are lists of dot products that stay loops in the co
 
 For two axes j, k of the same joint (a floating base, a ball) the coordinates are quasi-velocities and G_ijk != G_ikj:
 the torsion C(v) w - C(w) v = M [v, w] shows there and nowhere else.
+
+Other velocities of the base are another joint with axes that move in the body: the law (74), whose inhomogeneous term is
+what the ring of these axes adds. The index k is along the velocity k of that joint.
 """
 
 from __future__ import annotations
@@ -19,13 +22,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from fallingcat.algorithms.dense import Matrix
+from fallingcat.algorithms.dense import transpose as transposed
+from fallingcat.algorithms.minverse import inverse_mass_matrix
 from fallingcat.algorithms.posed import PerBody, Posed, Vector, common, composite_inertias
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, Motion
 from fallingcat.spatial.coriolis import CoriolisFactor
 from fallingcat.spatial.vec3 import ZERO_MATRIX, Mat, matadd, neg, skew, transpose
-from fallingcat.tensors import Place, Triple, tensor_of_dots
+from fallingcat.tensors import Place, Triple, left_vectors, placed_dots, tensor_of_dots
 
 Tensor = Any
 """Three nested lists, or a traced tensor."""
@@ -86,16 +92,73 @@ def christoffel_symbols(model: Model, q: Vector) -> Tensor:
     """G with C_ij = sum_k G_ijk nu_k; for joints on R the Christoffel symbols of the first kind (4)."""
     r = common(model, q)
     a, Ic = axes(r), composite_inertias(r)
-    PK = [_left_matrices(CoriolisFactor.of(x.S, Ic[x.body]), Ic[x.body] @ x.S) for x in a.all]
-    pairs = [(x, t) for t in range(len(a.all)) for x in a.up_to(t)]
+    PK, pairs = _all_left_matrices(a, Ic), _pairs(a)
     triples: list[Triple] = []
     for pair, (x, t) in enumerate(pairs):
-        both = {(x, t): 0} if a.all[x].body == a.all[t].body else {(x, t): 0, (t, x): 3}
-        for (i, j), part in both.items():  # l_ij = P_t^T S_x or K_t^T S_x
+        for (i, j), part in _left_parts(a, x, t).items():
             triples += [Triple(pair, part, k, a.place(i, j, k)) for k in a.up_to(j)]  # G_ijk = l_ij . w_k
             triples += [Triple(pair, part, k, a.place(i, k, j)) for k in a.below(j)]  # G_ikj
     extra = [(a.place(m.x, m.m, m.k), m.value) for m in _moving_axes(r, a, Ic)]  # S_i^T I_t dS_j/dq_k
     return tensor_of_dots([x.S.entries() for x in a.all], PK, pairs, [x.S.ang for x in a.all], triples, model.nv, extra)
+
+
+def christoffel_symbols_second_kind(model: Model, q: Vector) -> Tensor:
+    """The symbols of the second kind, sum_i (M^-1)_mi G_ijk: L_mj . w_k with L_mj = sum_i (M^-1)_mi l_ij.
+
+    The inverse meets the vectors l_ij, three columns for each axis j, and not the N d^2 symbols.
+    """
+    r = common(model, q)
+    a, Ic = axes(r), composite_inertias(r)
+    Minv = Matrix(inverse_mass_matrix(model, q), model.nv)
+    L = Minv @ _left_vectors_by_axis(a, Ic, model.nv)
+    numbered = [(m, j) for m in range(model.nv) for j in range(len(a.all))]
+    triples: list[Triple] = []
+    for pair, (m, j) in enumerate(numbered):
+        nu_j = a.all[j].nu
+        triples += [Triple(pair, 0, k, (m, nu_j, a.all[k].nu)) for k in a.up_to(j)]
+        triples += [Triple(pair, 0, k, (m, a.all[k].nu, nu_j)) for k in a.below(j)]
+    changes = _changes_of_axes(r, a, Ic)  # of the axes that move: S_i^T I_t dS_j/dq_k, for every i
+    ring = Minv @ Matrix(transposed(list(changes.values())), len(changes)) if changes else Matrix.zero(model.nv, 0)
+    known = [((m, *place), x) for m, row in enumerate(ring) for place, x in zip(changes, row, strict=True)]
+    return placed_dots([x for row in L for x in row], 3, [x.S.ang for x in a.all], triples, model.nv, known)
+
+
+def _left_vectors_by_axis(a: Axes, Ic: PerBody[Inertia], nv: int) -> Matrix:
+    """Row i: the l_ij of all axes j, three numbers each; zero where i and j share no path."""
+    pairs = _pairs(a)
+    found = left_vectors([x.S.entries() for x in a.all], _all_left_matrices(a, Ic), pairs) if pairs else []
+    l = Matrix.zero(nv, 3 * len(a.all))
+    for pair, (x, t) in enumerate(pairs):
+        for (i, j), part in _left_parts(a, x, t).items():
+            row = l[a.all[i].nu]
+            for c in range(3):
+                row[3 * j + c] = row[3 * j + c] + found[6 * pair + part + c]
+    return l
+
+
+def _changes_of_axes(r: Posed, a: Axes, Ic: PerBody[Inertia]) -> dict[tuple[int, int], list[Scalar]]:
+    """What the ring terms add, by the places (j, k) where it is not zero: a column over i."""
+    found: dict[tuple[int, int], list[Scalar]] = {}
+    for m in _moving_axes(r, a, Ic):
+        if not (isinstance(m.value, float) and m.value == 0.0):
+            i, j, k = a.place(m.x, m.m, m.k)
+            column = found.setdefault((j, k), [0.0] * r.model.nv)
+            column[i] = column[i] + m.value
+    return found
+
+
+def _pairs(a: Axes) -> list[tuple[int, int]]:
+    """(x, t): every axis t, the nearest to the tips, with every axis x up to it."""
+    return [(x, t) for t in range(len(a.all)) for x in a.up_to(t)]
+
+
+def _left_parts(a: Axes, x: int, t: int) -> dict[tuple[int, int], int]:
+    """The l_ij that a pair gives, and where they start among its six numbers: P_t^T S_x and K_t^T S_x."""
+    return {(x, t): 0} if a.all[x].body == a.all[t].body else {(x, t): 0, (t, x): 3}
+
+
+def _all_left_matrices(a: Axes, Ic: PerBody[Inertia]) -> list[Block]:
+    return [_left_matrices(CoriolisFactor.of(x.S, Ic[x.body]), Ic[x.body] @ x.S) for x in a.all]
 
 
 def _left_matrices(B: CoriolisFactor, f: Force) -> Block:

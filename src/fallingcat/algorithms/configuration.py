@@ -45,6 +45,15 @@ def difference(model: Model, q0: Vector, q1: Vector) -> list[Scalar]:
     return dx
 
 
+def rate(model: Model, q: Vector, nu: Vector) -> list[Scalar]:
+    """The rates of the coordinates at body-fixed velocity nu."""
+    rates: list[Scalar] = []
+    for body in _own(model):
+        qi = q[body.q_at : body.q_at + body.joint.nq]
+        rates += body.joint.rate(qi, nu[body.nu_at : body.nu_at + body.joint.nv])
+    return rates
+
+
 class IntegrateDerivatives(NamedTuple):
     """Derivatives of integrate(q, dx), left-trivialized at both ends."""
 
@@ -60,6 +69,11 @@ def integrate_derivatives(model: Model, dx: Vector) -> IntegrateDerivatives:
         _per_joint(model, dx, lambda v, w: _adjoint(*se3.exp(((-v[0], -v[1], -v[2]), (-w[0], -w[1], -w[2]))))),
         _per_joint(model, dx, lambda v, w: se3.left_jacobian(((-v[0], -v[1], -v[2]), (-w[0], -w[1], -w[2])))),
     )
+
+
+def right_jacobian_inverse(model: Model, dx: Vector) -> Block:
+    """The inverse of `dq_ddx`, the right Jacobian of dx; for turns by less than 2 pi."""
+    return _per_joint(model, dx, lambda v, w: se3.left_jacobian_inverse(((-v[0], -v[1], -v[2]), (-w[0], -w[1], -w[2]))))
 
 
 def bracket(model: Model, nu: Vector) -> Block:

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from fallingcat.algorithms.dense import mirrored, transpose
 from fallingcat.algorithms.joint_dynamics import add_armature
+from fallingcat.algorithms.kinematics import frame_transform
 from fallingcat.algorithms.posed import (
     PerBody,
     Posed,
@@ -29,13 +30,13 @@ from fallingcat.algorithms.posed import (
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, Motion, Subspace
-from fallingcat.spatial.coriolis import CoriolisFactor, NewtonFactor
+from fallingcat.spatial.coriolis import ColumnFactor, CoriolisFactor, NewtonFactor, OwnFactor
 
 Block = list[list[Scalar]]
 Blocks = dict[tuple[int, int], Block]
-Factorization = Literal["christoffel", "body"]
+Factorization = Literal["christoffel", "body"] | OwnFactor
 FACTORS: dict[str, type[CoriolisFactor] | type[NewtonFactor]] = {"christoffel": CoriolisFactor, "body": NewtonFactor}
-"""The factorizations of one body's velocity products: eq. (12), and eq. (11)."""
+"""The factorizations of one body's velocity products that have a name: eq. (12), and eq. (11)."""
 
 
 class CoriolisTerms(NamedTuple):
@@ -50,8 +51,14 @@ class CoriolisTerms(NamedTuple):
 
 
 def coriolis_terms(model: Model, q: Vector, nu: Vector, factorization: Factorization = "christoffel") -> CoriolisTerms:
-    """C, M and the rate of M in one pass outwards and one inwards."""
-    return coriolis_terms_in(common(model, q), nu, factorization)
+    """C, M and the rate of M in one pass outwards and one inwards.
+
+    Nobody has promised of somebody's own factor that B + B^T is the rate of the inertia (14), as Def. 4 asks: the rate of M
+    is that of eq. (12) then.
+    """
+    r = common(model, q)
+    terms = coriolis_terms_in(r, nu, factorization)
+    return terms._replace(M_rate=coriolis_terms_in(r, nu).M_rate) if callable(factorization) else terms
 
 
 @dataclass(frozen=True)
@@ -67,16 +74,28 @@ class AxisForces:
 
 def axis_forces(r: Posed, nu: Vector, factorization: Factorization = "christoffel") -> AxisForces:
     """Outwards for the rates of the axes, inwards for the composites."""
-    v, B = velocities(r, nu), FACTORS[factorization]
+    v = velocities(r, nu)
     Sd = {i: axis_rates(r, i, nu, v) for i in r.S}  # lines 2-7
     Ic = r.I | {WORLD: Inertia.zero(r.root)}
-    Bc: PerBody[Any] = {i: B.of(v[i], I) for i, I in r.I.items()} | {WORLD: B.zero(r.root)}
+    Bc = _body_factors(r, v, factorization)
     found = AxisForces(Sd, {}, {}, {}, Bc)
     for j in inwards(r, Ic, Bc):  # lines 8-12, 22-23
         axes = list(zip(r.S[j].columns, Sd[j], strict=True))
         found.F1[j] = [Ic[j] @ sd + Bc[j] @ s for s, sd in axes]  # (25)
         found.F2[j] = [Ic[j] @ s for s, _ in axes]  # (26)
         found.F3[j] = [Bc[j].transposed(s) for s, _ in axes]  # (27)
+    return found
+
+
+def _body_factors(r: Posed, v: PerBody[Motion], factorization: Factorization) -> PerBody[Any]:
+    """B(v, I) of every body (line 6), and zero for the world; somebody's own B in the coordinates of the links."""
+    if not callable(factorization):
+        B = FACTORS[factorization]
+        return {i: B.of(v[i], I) for i, I in r.I.items()} | {WORLD: B.zero(r.root)}
+    found = {WORLD: ColumnFactor.zero(r.root)}
+    for i, moved in enumerate(r.model.bodies):
+        X_li = frame_transform(r.model.frame(moved.name), "link")
+        found[i] = ColumnFactor.given(factorization, v[i], X_li.inverse().T @ moved.inertia, X_li @ r.X_own[i])
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias, overload
 
@@ -116,8 +117,11 @@ class Matrix:
         return solve_symmetric(self.rows, b)
 
 
-def factor(A: Rows) -> tuple[list[list[Scalar]], list[Scalar]]:
-    """A = L D L^T without square roots: (L, 1/D), L with a unit diagonal that is not stored."""
+def factor(A: Rows, least: Sequence[float] | None = None) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """A = L D L^T without square roots: (L, 1/D), L with a unit diagonal that is not stored.
+
+    least: what each pivot must exceed; otherwise it is NaN, and so is everything that depends on it.
+    """
     n = len(A)
     L: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     Dinv: list[Scalar] = []
@@ -126,7 +130,7 @@ def factor(A: Rows) -> tuple[list[list[Scalar]], list[Scalar]]:
         d = A[j][j]
         for k in range(j):
             d = d - LD[j][k] * L[j][k]
-        Dinv.append(1.0 / d)
+        Dinv.append(1.0 / (d if least is None else scalar.where_less(least[j], d, d, math.nan)))
         for i in range(j + 1, n):
             x = A[i][j]
             for k in range(j):
@@ -156,17 +160,17 @@ def substitute(L: Rows, Dinv: Sequence[Scalar], b: Sequence[Scalar]) -> list[Sca
     return x
 
 
-def solve_symmetric(A: Rows, b: Sequence[Scalar]) -> list[Scalar]:
-    """x with A x = b."""
-    return substitute(*factor(A), b)
+def solve_symmetric(A: Rows, b: Sequence[Scalar], least: Sequence[float] | None = None) -> list[Scalar]:
+    """x with A x = b; `least` as in `factor`."""
+    return substitute(*factor(A, least), b)
 
 
-def inverse_symmetric(A: Rows) -> list[list[Scalar]]:
-    """The inverse, symmetric by construction."""
+def inverse_symmetric(A: Rows, least: Sequence[float] | None = None) -> list[list[Scalar]]:
+    """The inverse, symmetric by construction; `least` as in `factor`."""
     n = len(A)
+    L, Dinv = factor(A, least)
     if n == 1:
-        return [[1.0 / A[0][0]]]
-    L, Dinv = factor(A)
+        return [Dinv]
     columns = [substitute(L, Dinv, [1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
     return [[columns[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]
 

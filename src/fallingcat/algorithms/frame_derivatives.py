@@ -1,24 +1,32 @@
-"""Derivatives of the twist and the spatial acceleration of a frame, in the frame's own coordinates.
+"""Derivatives of the twist of a frame and of its rate, in any representation.
 
-Moving joint j along S carries the frame along, so only what is left of (1), (2), (4) of `rnea_derivatives` counts:
-    d v_f / dq = X_f Pd,    d v_f / dnu = X_f S                                            (paper 002, Sec. III-D)
-    d a_f / dq = X_f (Pdd + Pd x v),   d a_f / dnu = X_f (Pd + Sd + S x v),   d a_f / ddnu = X_f S
+Moving joint j along S carries the frame along, so only what is left of (1), (2), (4) of `rnea_derivatives` counts. With v and a
+the twist and the spatial acceleration of the frame, all in common coordinates,
+    d v / dq = Pd,              d v / dnu = S                                              (paper 002, Sec. III-D)
+    d a / dq = Pdd + Pd x v,    d a / dnu = Pd + Sd + S x v,    d a / ddnu = S
+A viewpoint against which the frame moves with rel(v) sees X v, and its rate X b, b = a + rel(v) x v. When the frame is displaced
+by S, rel(S) x v and rel(S) x b come on top. rel(v) is zero for body-fixed twists, the turn about the frame's origin for mixed
+ones, and v for inertial ones.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
-from fallingcat.algorithms.kinematics import frame_transform
+from fallingcat.algorithms.dense import Matrix
+from fallingcat.algorithms.kinematics import VIEWPOINTS, frame_transform, joint_kinematics, world_transforms
 from fallingcat.algorithms.posed import PerBody, Posed, Vector, accelerations, common, velocities, velocity_products
+from fallingcat.algorithms.representations import view_of
 from fallingcat.algorithms.rnea_derivatives import AxisColumns, Block, axis_columns
 from fallingcat.model.model import FrameOf, Model
-from fallingcat.scalar import Scalar
 from fallingcat.spatial import Motion
+from fallingcat.spatial.vec3 import Vec, cross
 
 
 class FrameVelocityDerivatives(NamedTuple):
-    """Derivatives of the body-fixed twist of a frame."""
+    """Derivatives of the twist of a frame."""
 
     dv_dq: Block
     """(..., 6, nv), left-trivialized."""
@@ -27,7 +35,7 @@ class FrameVelocityDerivatives(NamedTuple):
 
 
 class FrameAccelerationDerivatives(NamedTuple):
-    """Derivatives of the rate of the body-fixed twist of a frame."""
+    """Derivatives of the rate of the twist of a frame."""
 
     da_dq: Block
     """(..., 6, nv), left-trivialized."""
@@ -37,41 +45,72 @@ class FrameAccelerationDerivatives(NamedTuple):
     """(..., 6, nv): the frame's Jacobian."""
 
 
-def frame_velocity_derivatives(model: Model, q: Vector, nu: Vector, frame: str) -> FrameVelocityDerivatives:
-    """How the twist of a frame changes with q and nu."""
-    r, place = common(model, q), model.frame(frame)
+def frame_velocity_derivatives(
+    model: Model, q: Vector, nu_a: Vector, frame: str, representation: str = "body"
+) -> FrameVelocityDerivatives:
+    """How the twist of a frame changes with q and nu_a, where nu = X nu_a; nu_a is held when q is displaced."""
+    r, view = common(model, q), view_of(model, q, representation)
+    nu = view.X @ nu_a
     v = velocities(r, nu)
     unused = dict.fromkeys(v, Motion.zero(r.root))  # accelerations have no part in this
-    columns = _along_path(r, place, v, unused, nu, [0.0] * model.nv)
-    return FrameVelocityDerivatives(
-        _matrix(r, place, {i: [x.Pd for x in xs] for i, xs in columns.items()}),
-        _matrix(r, place, {i: [x.S for x in xs] for i, xs in columns.items()}),
-    )
+    seen = Seen(r, model.frame(frame), representation)
+    columns, v_f, rel = seen.columns(v, unused, nu, [0.0] * model.nv), v[seen.body], seen.relative
+    dq = seen.matrix(columns, lambda x: x.Pd + rel(x.S).cross(v_f))
+    dv = seen.matrix(columns, lambda x: x.S)
+    return FrameVelocityDerivatives(*(D.rows for D in (view.by_velocity(nu, dq, dv) if view.moves else (dq, dv))))
 
 
-def frame_acceleration_derivatives(model: Model, q: Vector, nu: Vector, dnu: Vector, frame: str) -> FrameAccelerationDerivatives:
-    """How the acceleration of a frame changes with q, nu and dnu."""
-    r, place = common(model, q), model.frame(frame)
+def frame_acceleration_derivatives(
+    model: Model, q: Vector, nu_a: Vector, dnu_a: Vector, frame: str, representation: str = "body"
+) -> FrameAccelerationDerivatives:
+    """How the rate of that twist changes with q, nu_a and dnu_a; nu_a and dnu_a are held when q is displaced."""
+    r, view = common(model, q), view_of(model, q, representation)
+    nu, y = view.X @ nu_a, view.X @ dnu_a
+    dnu = view.minus_drift(y, nu)
     v = velocities(r, nu)
     a = accelerations(r, velocity_products(r, nu, v), dnu, Motion.zero(r.root))
-    columns = _along_path(r, place, v, a, nu, dnu)
-    v_f = v[place.body]
-    return FrameAccelerationDerivatives(
-        _matrix(r, place, {i: [x.Pdd + x.Pd.cross(v_f) for x in xs] for i, xs in columns.items()}),
-        _matrix(r, place, {i: [x.PdSd + x.S.cross(v_f) for x in xs] for i, xs in columns.items()}),
-        _matrix(r, place, {i: [x.S for x in xs] for i, xs in columns.items()}),
-    )
+    seen = Seen(r, model.frame(frame), representation)
+    columns, v_f, rel = seen.columns(v, a, nu, dnu), v[seen.body], seen.relative
+    b = a[seen.body] + rel(v_f).cross(v_f)
+
+    def turning(dv: Motion) -> Motion:
+        """The change of rel(v) x v."""
+        return rel(dv).cross(v_f) + rel(v_f).cross(dv)
+
+    dq = seen.matrix(columns, lambda x: x.Pdd + x.Pd.cross(v_f) + turning(x.Pd) + rel(x.S).cross(b))
+    dv = seen.matrix(columns, lambda x: x.PdSd + x.S.cross(v_f) + turning(x.S))
+    da = seen.matrix(columns, lambda x: x.S)
+    found = view.by_acceleration(nu, y, dq, dv, da) if view.moves else (dq, dv, da)
+    return FrameAccelerationDerivatives(*(D.rows for D in found))
 
 
-def _along_path(
-    r: Posed, place: FrameOf, v: PerBody[Motion], a: PerBody[Motion], nu: Vector, dnu: Vector
-) -> PerBody[list[AxisColumns]]:
-    """The columns of the joints that carry a frame."""
-    return {i: axis_columns(r, i, v, a, nu, dnu) for i in r.model.path(place.body)}
+class Seen:
+    """A frame of a robot in common coordinates, and where it is seen from."""
+
+    def __init__(self, r: Posed, place: FrameOf, representation: str) -> None:
+        self.robot, self.body = r, place.body
+        X_fi = frame_transform(place)
+        X_fc = X_fi @ r.X_own[place.body]
+        X_fw = X_fi @ world_transforms(r.model, joint_kinematics(r.model, r.q)[0])[place.body]
+        self.X = VIEWPOINTS[representation](X_fw) @ X_fc
+        """From common coordinates to those of the viewpoint."""
+        self.relative = partial(RELATIVE[representation], X_fc.r)
+        """rel(v), from the twist v of the frame."""
+
+    def columns(self, v: PerBody[Motion], a: PerBody[Motion], nu: Vector, dnu: Vector) -> PerBody[list[AxisColumns]]:
+        """The columns of the joints that carry the frame."""
+        return {i: axis_columns(self.robot, i, v, a, nu, dnu) for i in self.robot.model.path(self.body)}
+
+    def matrix(self, columns: PerBody[list[AxisColumns]], of: Callable[[AxisColumns], Motion]) -> Matrix:
+        """A motion for each axis, in common coordinates, as columns of a 6 x nv matrix of the viewpoint."""
+        model = self.robot.model
+        entries = {i: [(self.X @ of(x)).entries() for x in xs] for i, xs in columns.items()}
+        return Matrix(model.gather_columns(entries, 6), model.nv)
 
 
-def _matrix(r: Posed, place: FrameOf, columns: PerBody[list[Motion]]) -> Block:
-    """Motions in common coordinates as columns of a 6 x nv matrix in the coordinates of the frame."""
-    X_fc = frame_transform(place) @ r.X_own[place.body]
-    entries: PerBody[list[list[Scalar]]] = {i: [(X_fc @ m).entries() for m in ms] for i, ms in columns.items()}
-    return r.model.gather_columns(entries, 6)
+RELATIVE: dict[str, Callable[[Vec, Motion], Motion]] = {
+    "body": lambda origin, v: Motion.zero(v.frame),
+    "mixed": lambda origin, v: Motion(cross(origin, v.ang), v.ang, v.frame),
+    "inertial": lambda origin, v: v,
+}
+"""The twist of a frame against its viewpoint, from its own; in any coordinates, in which its origin is known."""

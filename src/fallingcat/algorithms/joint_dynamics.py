@@ -58,3 +58,15 @@ def add_passive_derivatives(model: Model, dnu: Rows, nu: Sequence[Scalar]) -> Ro
                 slope = FRICTION_SPEED * FRICTION_SPEED / (s * scalar.sqrt(s))
                 dnu[k][k] = dnu[k][k] + square * body.friction * slope
     return dnu
+
+
+def passive_second_derivatives(model: Model, nu: Sequence[Scalar]) -> list[Scalar]:
+    """The second derivative of the passive torque k with respect to nu_k; there are no others."""
+    total: list[Scalar] = [0.0] * model.nv
+    for i, body in enumerate(model.bodies):
+        for k, x in zip(model.dofs(i), model.speeds(i, nu), strict=True):
+            if body.friction != 0.0:
+                s = x * x + FRICTION_SPEED * FRICTION_SPEED
+                bend = -3.0 * FRICTION_SPEED * FRICTION_SPEED * x / (s * s * scalar.sqrt(s))
+                total[k] = total[k] + body.friction * body.multiplier * body.multiplier * body.multiplier * bend
+    return total

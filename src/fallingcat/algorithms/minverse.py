@@ -29,6 +29,7 @@ from fallingcat.algorithms.dense import (
     subtract,
     transpose,
 )
+from fallingcat.algorithms.pivots import least_pivots_by_dof
 from fallingcat.algorithms.posed import PerBody, Vector, common, is_shallow
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
@@ -41,7 +42,7 @@ Blocks = dict[tuple[int, int], Block]
 def inverse_mass_matrix(model: Model, q: Vector) -> Block:
     """M(q)^-1."""
     if model.mimics:  # joints that follow others couple distant branches: no articulated bodies
-        return inverse_symmetric(mass_matrix(model, q))
+        return inverse_symmetric(mass_matrix(model, q), least_pivots_by_dof(model))
     bodies = articulated_bodies(common(model, q))
     return inverse_mass_matrix_in(bodies, inverse_factor(bodies) if is_shallow(model) else {})
 
@@ -59,7 +60,7 @@ def _by_factor(model: Model, bodies: Articulated, W: Blocks) -> Blocks:
     """The blocks (i, j), i <= j, of W D^-1 W^T."""
     inverse: Blocks = {}
     for root in (i for i, p in model.base_to_tip() if p == WORLD):
-        inverse |= _through_root(model, root, W, bodies.D[root])  # (3), m = root
+        inverse |= _through_root(bodies, root, W)  # (3), m = root
     for m, p in model.base_to_tip():
         if p == WORLD:
             continue
@@ -120,14 +121,15 @@ def inverse_factor(bodies: Articulated) -> Blocks:
     return W
 
 
-def _through_root(model: Model, root: int, W: Blocks, D: Block) -> Blocks:
+def _through_root(bodies: Articulated, root: int, W: Blocks) -> Blocks:
     """All blocks (i, j), i <= j, of W D^-1 W^T that pass through one root joint, as one dense product.
 
     With D = L d L^T it is V d^-1 V^T, V = W L^-T: cheaper than with D^-1, and symmetric.
     """
+    model = bodies.robot.model
     carried = [i for i in range(root, len(model.bodies)) if (i, root) in W]
     rows = [row for i in carried for row in W[i, root]]
-    L, dinv = factor(D)
+    L, dinv = factor(bodies.D[root], bodies.least[root])
     V = [forward_substitute(L, row) for row in rows]
     right = [[x * d for x in column] for column, d in zip(transpose(V), dinv, strict=True)]
     product = scalar.matmul(V, right, symmetric=True)

@@ -68,8 +68,8 @@ class Posed:
         return self.X_own[i].inverse_times(m)
 
     def wrench(self, i: int, f: Force) -> Force:
-        """A wrench given in the body's own coordinates."""
-        return self.X_own[i].T @ f
+        """A wrench given in the body's own coordinates, or in these already."""
+        return f if f.frame == self.root else self.X_own[i].T @ f
 
     def ring(self, i: int, nu: Vector) -> Subspace:
         """The rate of S[i] as seen in the body; zero for constant axes."""

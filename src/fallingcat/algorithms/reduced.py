@@ -176,14 +176,11 @@ def reduced_dynamics(model: Model, q: Vector, nu: Vector) -> ReducedDynamics:
     forces = axis_forces(g.frame, horizontal)
     p = g.Ic[0] @ mu
     P = Matrix((forces.Bc[0] + CoriolisFactor.of(Ar, g.Ic[0])).inertia_rate().matrix())  # without the motion of the base
-    c = {i: [SkewFactor.of(mu, g.Ic[i]) @ s for s in axes.columns] for i, axes in g.frame.S.items()}
-    c_joints = gather_joints(model, c)
-    half = mu * 0.5
-    S = Matrix.columns([x - half.cross(f) for x, f in zip(c_joints, g.f, strict=True)])  # (18b)
-    Gamma = _shape_coriolis(g, C, forces)
+    c = skew_forces(g, mu)
+    S = inertia_derivative(g, c, mu)
+    Gamma = shape_coriolis(g, C, forces)
     C_b = Matrix(SkewFactor.of(mu, g.Ic[0]).matrix())
-    C_half = SkewFactor.of(half, g.Ic[0])
-    B_2 = _curvature_force(g, c, [x - C_half @ a for x, a in zip(c_joints, g.A, strict=True)])
+    B_2 = curvature_force(g, c, mu)
     coupling = Matrix.columns([a.cross(p) for a in g.A]) - S  # -adt(p) A - S
     nothing = Matrix.zero(6, model.n)
     return ReducedDynamics(
@@ -201,13 +198,13 @@ def reduced_dynamics(model: Model, q: Vector, nu: Vector) -> ReducedDynamics:
     )
 
 
-def _inertia_rate(g: Shape, r: Vector) -> Inertia:
+def inertia_rate(g: Shape, r: Vector) -> Inertia:
     """P(r): the rate of the locked inertia while the base stands still (18a, 22)."""
     B = factors(g.frame, velocities(g.frame, [0.0] * 6 + list(r)))
     return subtree_sums(g.frame, B, CoriolisFactor.zero(COMMON))[WORLD].inertia_rate()
 
 
-def _shape_coriolis(g: Shape, C: Block, forces: AxisForces) -> Matrix:
+def shape_coriolis(g: Shape, C: Block, forces: AxisForces) -> Matrix:
     """Gamma_q = [-A; 1]^T (C [-A; 1] + M [-A'; 0]) at zero momentum (18c).
 
     M_bq = Lambda_b A takes away the rate of A, and what the rates of the base's axes bring.
@@ -217,9 +214,22 @@ def _shape_coriolis(g: Shape, C: Block, forces: AxisForces) -> Matrix:
     return Matrix(C)[6:, 6:] - Matrix.blocks([[A.T, F3.T]]) @ Matrix.blocks([[Y], [A]])
 
 
-def _curvature_force(g: Shape, c: PerBody[list[Force]], left: list[Force]) -> Matrix:
-    """B_2 = sum Jt^T C(mu) Jt, Jt = J - A (27), from c_j and the left factor of Z."""
+def skew_forces(g: Shape, mu: Motion) -> PerBody[list[Force]]:
+    """c_j = C(mu, Ic_j) S_j of every axis."""
+    return {i: [SkewFactor.of(mu, g.Ic[i]) @ s for s in axes.columns] for i, axes in g.frame.S.items()}
+
+
+def inertia_derivative(g: Shape, c: PerBody[list[Force]], mu: Motion) -> Matrix:
+    """S(mu), from c_j (18b)."""
+    half = mu * 0.5
+    return Matrix.columns([x - half.cross(f) for x, f in zip(gather_joints(g.model, c), g.f, strict=True)])
+
+
+def curvature_force(g: Shape, c: PerBody[list[Force]], mu: Motion) -> Matrix:
+    """B_2 = sum Jt^T C(mu) Jt, Jt = J - A (27), from c_j."""
     model, S = g.model, g.frame.S
+    C_half = SkewFactor.of(mu * 0.5, g.Ic[0])
+    left = [x - C_half @ a for x, a in zip(gather_joints(model, c), g.A, strict=True)]
     K: dict[tuple[int, int], list[list[Scalar]]] = {}
     for j, _ in model.base_to_tip():
         for i in model.path(j):
@@ -247,7 +257,7 @@ def reduced_forward_dynamics(model: Model, q: Vector, nu: Vector, tau: Vector) -
     mu = v + g.connection(nu[6:])
     p = g.Ic[0] @ mu
     weight = g.Ic[0] @ (-g.frame.gravity)
-    force = Force.of(tau[:6], COMMON) + weight - v.cross(p) - _inertia_rate(g, nu[6:]) @ mu
+    force = Force.of(tau[:6], COMMON) + weight - v.cross(p) - inertia_rate(g, nu[6:]) @ mu
     return ReducedAccelerations((g.inverse @ force).entries(), list(dnu[6:]))
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from fallingcat.algorithms.dense import mirrored, transpose
+from fallingcat.algorithms.dense import Matrix, mirrored, transpose
 from fallingcat.algorithms.held_wrenches import minus_torques_of_change
 from fallingcat.algorithms.joint_dynamics import add_armature, add_passive_derivatives
 from fallingcat.algorithms.moving_axes import axis_derivatives
@@ -31,10 +31,13 @@ from fallingcat.algorithms.posed import (
     accelerations,
     common,
     inwards,
+    subtree_sums,
     velocities,
     velocity_products,
 )
+from fallingcat.algorithms.representations import view_of
 from fallingcat.algorithms.rnea import force
+from fallingcat.algorithms.rnea import forces as rnea_forces
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, Motion
@@ -59,10 +62,31 @@ class InverseDynamicsDerivatives(NamedTuple):
 
 
 def inverse_dynamics_derivatives(
-    model: Model, q: Vector, nu: Vector, dnu: Vector, f_ext: Wrenches = NO_FORCES
+    model: Model, q: Vector, nu_a: Vector, dnu_a: Vector, f_ext: Wrenches = NO_FORCES, representation: str = "body"
 ) -> InverseDynamicsDerivatives:
-    """All first derivatives of inverse dynamics and the mass matrix, in one pass each way."""
-    return derivatives_in(common(model, q), nu, dnu, f_ext)
+    """All first derivatives of inverse dynamics and the mass matrix, in one pass each way.
+
+    With another base twist, nu = X nu_a, tau_a = X^T tau (`representations`), and q is displaced with nu_a and dnu_a held.
+    """
+    r, view = common(model, q), view_of(model, q, representation)
+    nu, y = view.X @ nu_a, view.X @ dnu_a
+    dnu = view.minus_drift(y, nu)
+    ID = derivatives_in(r, nu, dnu, f_ext)
+    if not view.moves:
+        return ID
+    dtau_dnu, M = Matrix(ID.dtau_dnu, model.nv), Matrix(ID.M, model.nv)
+    dtau_dnu_a = dtau_dnu - M @ view.drift_dv(nu)
+    dtau_dq = Matrix(ID.dtau_dq, model.nv) + dtau_dnu_a @ view.turn(nu) + M @ view.turn(y)
+    dtau_dq = dtau_dq + view.turn_force(base_wrench(r, nu, dnu, f_ext))
+    X, X_T = view.X, view.X.T
+    return InverseDynamicsDerivatives((X_T @ dtau_dq).rows, (X_T @ dtau_dnu_a @ X).rows, (X_T @ M @ X).mirrored().rows)
+
+
+def base_wrench(r: Posed, nu: Vector, dnu: Vector, f_ext: Wrenches) -> list[Scalar]:
+    """The first six torques of a robot in common coordinates, body-fixed: what all bodies together need."""
+    v = velocities(r, nu)
+    a = accelerations(r, velocity_products(r, nu, v), dnu, r.gravity)
+    return subtree_sums(r, rnea_forces(r, v, a, f_ext), Force.zero(r.root))[0].entries()
 
 
 class AxisColumns(NamedTuple):
@@ -197,7 +221,7 @@ def _as_tables(
     return InverseDynamicsDerivatives(of_q.matrix(), of_v.matrix(), of_M.matrix(symmetric=True))
 
 
-def gravity_torque_derivatives(model: Model, q: Vector, f_ext: Wrenches = NO_FORCES) -> Block:
+def gravity_torque_derivatives(model: Model, q: Vector, f_ext: Wrenches = NO_FORCES, representation: str = "body") -> Block:
     """The derivative of the torque that holds the robot still, g(q) - sum J^T f_ext, with respect to q."""
     still = [0.0] * model.nv
-    return inverse_dynamics_derivatives(model, q, still, still, f_ext).dtau_dq
+    return inverse_dynamics_derivatives(model, q, still, still, f_ext, representation).dtau_dq

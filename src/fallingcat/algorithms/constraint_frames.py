@@ -1,0 +1,350 @@
+"""Constraint rows between two frames.
+
+Frame b moves, seen from frame a (on a body, or the world), with the twists v_a, v_b and accelerations a_a, a_b of the bodies, as
+
+    V = v_b - v_a,     A = a_b - a_a - v_a x V,          the motion of b as a sees it                        (1)
+    u = V(p),          c = A(p) + V.ang x V(p),          velocity and acceleration of the point p of b        (2)
+
+where m(p) = m.lin + m.ang x p. A row is the component of c, or of A.ang, along a direction that is fixed in a. The wrench of a
+unit force is (d; p x d) on b and its negative on a. Derivatives are taken in axes that move with b: when joint j moves along S
+and carries b alone (or a alone: minus that; both: nothing), with Pd, Pdd, Sd of `rnea_derivatives`,
+
+    dV/dq = Pd + S x v_a,   dA/dq = Pdd + S x a_a + dV/dq x v_b + Pd x v_a                                   (3)
+    dV/dnu = S,             dA/dnu = Pd + Sd + S x (v_a + v_b)                                               (4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fallingcat.algorithms.constraint_rows import Block, Gains, Moving, RowDerivatives, Rows, Unit
+from fallingcat.algorithms.kinematics import frame_transform, joint_kinematics
+from fallingcat.algorithms.posed import PerBody, Posed, Vector, common
+from fallingcat.algorithms.rnea_derivatives import AxisColumns
+from fallingcat.model.description import Pose
+from fallingcat.model.model import WORLD, FrameOf, Model
+from fallingcat.scalar import Scalar
+from fallingcat.spatial import Force, Motion, so3
+from fallingcat.spatial.rotation import Rotation
+from fallingcat.spatial.vec3 import (
+    IDENTITY,
+    ZERO,
+    Mat,
+    Vec,
+    add,
+    cross,
+    dot,
+    mat,
+    matmul,
+    matvec,
+    neg,
+    scale,
+    sub,
+    transpose,
+    vec,
+)
+
+ALL: tuple[Vec, ...] = IDENTITY
+"""The three directions that make a block."""
+
+
+@dataclass(frozen=True)
+class Relative:
+    """The motion of frame b seen from frame a."""
+
+    E: Rotation
+    """From common coordinates to the axes of a."""
+    p: Vec
+    """The origin of b, in common coordinates."""
+    v_a: Motion
+    v_b: Motion
+    V: Motion
+    A: Motion
+    a_a: Motion
+    sign: PerBody[float]
+    """Of each joint: 1 if it carries b alone, -1 if a alone; absent if both or none."""
+    carries_a: frozenset[int]
+
+    @staticmethod
+    def of(m: Moving, a: FrameOf, b: FrameOf) -> Relative:
+        r = m.r
+        to_a, to_b = _place(r, a), _place(r, b)
+        under_a, under_b = set(r.model.path(a.body)), set(r.model.path(b.body))
+        sign = {j: 1.0 if j in under_b else -1.0 for j in sorted(under_a ^ under_b)}
+        v_a, v_b, a_a, a_b = m.v[a.body], m.v[b.body], m.a[a.body], m.a[b.body]
+        V = v_b - v_a
+        return Relative(to_a[0], to_b[1], v_a, v_b, V, a_b - a_a - v_a.cross(V), a_a, sign, frozenset(under_a))  # (1)
+
+    def directions(self, fixed: Sequence[Vec]) -> list[Vec]:
+        """Directions that are fixed in a, in common coordinates; a block of all three stays in the common axes."""
+        return list(ALL) if fixed == ALL else [self.E.inverse_apply(d) for d in fixed]
+
+    def change(self, j: int, x: AxisColumns) -> tuple[Motion, Motion]:
+        """dV and dA in axes that move with b, when joint j moves along an axis."""
+        dV = x.Pd + x.S.cross(self.v_a)
+        dA = x.Pdd + x.S.cross(self.a_a) + dV.cross(self.v_b) + x.Pd.cross(self.v_a)  # (3)
+        return dV * self.sign[j], dA * self.sign[j]
+
+    def change_with_velocity(self, j: int, x: AxisColumns) -> tuple[Motion, Motion]:
+        """dV and dA with the velocity along an axis."""
+        return x.S * self.sign[j], (x.PdSd + x.S.cross(self.v_a + self.v_b)) * self.sign[j]  # (4)
+
+
+def _place(r: Posed, frame: FrameOf) -> tuple[Rotation, Vec]:
+    """The rotation from common coordinates to a frame's, and its origin in them."""
+    X = frame_transform(frame) @ r.X_own[frame.body]
+    return X.E, X.r
+
+
+def origin_of_world(r: Posed) -> Vec:
+    """The place of the first body in the world, which is what recursions take for the world's origin."""
+    X = joint_kinematics(r.model, r.q)[0]
+    return X[0].r if X else ZERO
+
+
+def relative_pose(m: Moving, a: FrameOf, b: FrameOf) -> tuple[Mat, Vec]:
+    """The pose of b in a: R_ab, and the origin of b in a."""
+    (E_a, p_a), (E_b, p_b) = _place(m.r, a), _place(m.r, b)
+    between = E_a.apply(sub(p_b, p_a))
+    if a.body == WORLD:  # the recursions have their own origin of the world
+        between = add(between, matvec(transpose(mat(a.pose.rotation)), origin_of_world(m.r)))
+    return (E_a @ E_b.inverse()).matrix(), between
+
+
+def at(m: Motion, p: Vec) -> Vec:
+    """The linear part at a point."""
+    return add(m.lin, cross(m.ang, p))
+
+
+@dataclass(frozen=True)
+class Between(Rows):
+    """Components of the motion of b seen from a that vanish: of its origin along `linear`, of its turning along `angular`."""
+
+    a: FrameOf
+    b: FrameOf
+    linear: tuple[Vec, ...] = ALL
+    """Directions, fixed in a."""
+    angular: tuple[Vec, ...] = ()
+    pose: Pose | None = None
+    """Of b in a, where the constraint holds; None if it is given at run time."""
+
+    @property
+    def size(self) -> int:
+        return len(self.linear) + len(self.angular)
+
+    @property
+    def anchor_size(self) -> int:
+        return 0 if self.pose is not None else 12 if self.angular else 3
+
+    def anchor_at(self, model: Model, q: Vector) -> list[Scalar]:
+        if self.pose is not None:
+            return []
+        R, p = relative_pose(Moving.at_rest(common(model, q)), self.a, self.b)
+        return [*p, *(x for row in R for x in row)][: self.anchor_size]
+
+    def _goal(self, anchor: Vector) -> tuple[Mat, Vec]:
+        if self.pose is not None:
+            return mat(self.pose.rotation), self.pose.position
+        return (mat([anchor[3:6], anchor[6:9], anchor[9:12]]) if self.angular else IDENTITY), vec(anchor)
+
+    def _arm(self, k: Relative) -> Vec:
+        """From the origin of b to the point that does not move."""
+        return ZERO
+
+    def units(self, m: Moving) -> list[Unit]:
+        k = Relative.of(m, self.a, self.b)
+        p = add(k.p, self._arm(k))
+        wrenches = [Force(d, cross(p, d), m.r.root) for d in k.directions(self.linear)]
+        wrenches += [Force(ZERO, d, m.r.root) for d in k.directions(self.angular)]
+        return [self._unit(w) for w in wrenches]
+
+    def _unit(self, w: Force) -> Unit:
+        pair = {self.b.body: w, self.a.body: -w}
+        return Unit({i: f for i, f in pair.items() if i != WORLD}, {})
+
+    def velocity(self, m: Moving) -> list[Scalar]:
+        k = Relative.of(m, self.a, self.b)
+        return self._components(k, at(k.V, add(k.p, self._arm(k))), k.V.ang)
+
+    def acceleration(self, m: Moving) -> list[Scalar]:
+        k = Relative.of(m, self.a, self.b)
+        return self._components(k, self._point_acceleration(k), k.A.ang)
+
+    def _point_acceleration(self, k: Relative) -> Vec:
+        # (2); the arm does not turn with b: where there is one, the point moves like the origin of b
+        return add(at(k.A, add(k.p, self._arm(k))), cross(k.V.ang, at(k.V, k.p)))
+
+    def _components(self, k: Relative, lin: Vec, ang: Vec) -> list[Scalar]:
+        parts = [(lin, k.directions(self.linear), self.linear), (ang, k.directions(self.angular), self.angular)]
+        return [x for y, ds, fixed in parts for x in (y if fixed == ALL else [dot(d, y) for d in ds])]
+
+    def violation(self, m: Moving, anchor: Vector) -> list[Scalar]:
+        R, p = relative_pose(m, self.a, self.b)
+        R_goal, p_goal = self._goal(anchor)
+        lin = self._lin_violation(sub(p, p_goal))
+        turned = matmul(R, transpose(R_goal)) if self.angular else IDENTITY
+        return [dot(d, lin) for d in self.linear] + self._ang_violation(turned)
+
+    def _lin_violation(self, x: Vec) -> Vec:
+        return x
+
+    def _ang_violation(self, R: Mat) -> list[Scalar]:
+        """Of a rotation, in the axes of a: its vector, or for a hinge how far its axis n is off, t . (n x R n)."""
+        if len(self.angular) != 2:
+            phi = so3.log(R) if self.angular else ZERO
+            return [dot(t, phi) for t in self.angular]
+        n = cross(*self.angular)
+        return [dot(t, cross(n, matvec(R, n))) for t in self.angular]
+
+    def turned(self, m: Moving, x: Vector) -> list[Scalar]:
+        E = _place(m.r, self.a)[0]
+        return self._blockwise(x, E.apply)
+
+    def turned_back(self, m: Moving, x: Vector) -> list[Scalar]:
+        E = _place(m.r, self.a)[0]
+        return self._blockwise(x, E.inverse_apply)
+
+    def _blockwise(self, x: Vector, turn: object) -> list[Scalar]:
+        cut = len(self.linear)
+        parts = [(list(x[:cut]), self.linear), (list(x[cut:]), self.angular)]
+        return [y for part, fixed in parts for y in (turn(vec(part)) if fixed == ALL else part)]  # type: ignore[operator]
+
+    def turning(self, m: Moving, f: Vector) -> PerBody[Block]:
+        k, cut = Relative.of(m, self.a, self.b), len(self.linear)
+        parts = [(list(f[:cut]), self.linear), (list(f[cut:]), self.angular)]
+        columns: PerBody[Block] = {}
+        for j, sign in k.sign.items():
+            turns = [scale(sign, s.ang) for s in m.r.S[j].columns]
+            columns[j] = [
+                [y for x, fixed in parts for y in (k.E.apply(cross(w, vec(x))) if fixed == ALL else [0.0] * len(x))]
+                for w in turns
+            ]
+        return columns
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Derivatives, in axes that move with b: there its wrench stays, and so does the point
+
+    def derivatives(
+        self,
+        m: Moving,
+        columns: PerBody[list[AxisColumns]],
+        f: Vector,
+        gains: Gains,
+        anchor: Vector,
+        reference: Vector | None,
+    ) -> RowDerivatives:
+        k = Relative.of(m, self.a, self.b)
+        dq = {j: [self._dq(m, k, j, x, gains, anchor, reference) for x in columns[j]] for j in k.sign}
+        dnu = {j: [self._dnu(k, j, x, gains) for x in columns[j]] for j in k.sign}
+        return RowDerivatives(dq, dnu, self._change_of_torques(m, k, f))
+
+    def _dc(self, k: Relative, dV: Motion, dA: Motion, gains: Gains, turn: Vec) -> tuple[Vec, Vec]:
+        """Change of c + kd u and of A.ang + kd V.ang; `turn` is how b turns against a, and takes the arm along."""
+        arm = self._arm(k)
+        p, dp = add(k.p, arm), neg(cross(turn, arm))
+        dc = add(add(at(dA, p), cross(dV.ang, at(k.V, k.p))), add(cross(k.V.ang, at(dV, k.p)), cross(k.A.ang, dp)))
+        du = add(at(dV, p), cross(k.V.ang, dp))
+        return add(dc, scale(gains.kd, du)), add(dA.ang, scale(gains.kd, dV.ang))
+
+    def _dnu(self, k: Relative, j: int, x: AxisColumns, gains: Gains) -> list[Scalar]:
+        return self._components(k, *self._dc(k, *k.change_with_velocity(j, x), gains, ZERO))
+
+    def _dq(
+        self, m: Moving, k: Relative, j: int, x: AxisColumns, gains: Gains, anchor: Vector, reference: Vector | None
+    ) -> list[Scalar]:
+        s = x.S * k.sign[j]
+        total = self._components(k, *self._dc(k, *k.change(j, x), gains, s.ang))
+        u = at(k.V, add(k.p, self._arm(k)))
+        lin = add(self._point_acceleration(k), scale(gains.kd, u))
+        ang = add(k.A.ang, scale(gains.kd, k.V.ang))
+        # directions that are fixed in a turn backwards in these axes, and so does what is held in a
+        turned = self._partly(k, lin, ang, s.ang)
+        total = [y - z for y, z in zip(total, turned, strict=True)]
+        if gains.kp:
+            total = [y + gains.kp * z for y, z in zip(total, self._violation_dq(m, k, s, anchor), strict=True)]
+        if reference is not None:
+            total = [y + z for y, z in zip(total, self._cross_blocks(s.ang, self.turned_back(m, reference)), strict=True)]
+        return total
+
+    def _partly(self, k: Relative, lin: Vec, ang: Vec, turn: Vec) -> list[Scalar]:
+        """(turn x d) . y for rows with single directions d, zero for blocks."""
+        parts = [(lin, k.directions(self.linear), self.linear), (ang, k.directions(self.angular), self.angular)]
+        return [0.0 if fixed == ALL else dot(cross(turn, d), y) for y, ds, fixed in parts for d in ds]
+
+    def _cross_blocks(self, turn: Vec, x: Vector) -> list[Scalar]:
+        """turn x (block) for blocks, zero for rows with single directions."""
+        cut = len(self.linear)
+        parts = [(list(x[:cut]), self.linear), (list(x[cut:]), self.angular)]
+        return [y for part, fixed in parts for y in (cross(turn, vec(part)) if fixed == ALL else [0.0] * len(part))]
+
+    def _violation_dq(self, m: Moving, k: Relative, s: Motion, anchor: Vector) -> list[Scalar]:
+        """Of the violation, when b moves by s against a: in a, then turned to the axes that move with b."""
+        lin, ang = k.E.apply(at(s, k.p)), k.E.apply(s.ang)
+        rates = [dot(d, self._lin_violation(lin)) for d in self.linear]
+        if self.angular:
+            R = matmul(relative_pose(m, self.a, self.b)[0], transpose(self._goal(anchor)[0]))
+            if len(self.angular) == 2:
+                n = cross(*self.angular)
+                rates += [dot(t, cross(n, cross(ang, matvec(R, n)))) for t in self.angular]
+            else:
+                turned = matvec(so3.left_jacobian_inverse(so3.log(R)), ang)
+                rates += [dot(t, turned) for t in self.angular]
+        held = self._cross_blocks(s.ang, self.turned_back(m, self.violation(m, anchor)))
+        return [x - y for x, y in zip(self.turned_back(m, rates), held, strict=True)]
+
+    def _change_of_torques(self, m: Moving, k: Relative, f: Vector) -> dict[tuple[int, int], Block]:
+        """The wrench w of the forces moves with b. On a it should not; single directions and the arm do not move with b."""
+        blocks: dict[tuple[int, int], Block] = {}
+        alone = self.linear == ALL and self.angular in ((), ALL) and self._arm(k) == ZERO
+        if alone and self.a.body == WORLD:
+            return blocks
+        w = sum_of(self.units(m), f, self.b.body, m.r)
+        for j, sign in k.sign.items():
+            turns = [s * sign for s in m.r.S[j].columns]
+            changes = [self._change_of_wrench(m, k, f, s.ang) for s in turns]
+            on_a = [dw + s.cross(w) for dw, s in zip(changes, turns, strict=True)]
+            for i in {*k.sign, *k.carries_a}:
+                own = k.sign.get(i, 0.0) > 0.0
+                effects = changes if own else [-x for x in on_a] if i in k.carries_a and i in k.sign else None
+                if effects is None:  # carries both: what is added to b is taken from a
+                    effects = [dw - x for dw, x in zip(changes, on_a, strict=True)]
+                blocks[i, j] = [[s @ x for x in effects] for s in m.r.S[i].columns]
+        return blocks
+
+    def _change_of_wrench(self, m: Moving, k: Relative, f: Vector, turn: Vec) -> Force:
+        """Of the wrench on b in axes that move with b, when b turns against a."""
+        arm, cut = self._arm(k), len(self.linear)
+        p, dp = add(k.p, arm), neg(cross(turn, arm))
+        total = Force.zero(m.r.root)
+        for d, x in zip(k.directions(self.linear), f[:cut], strict=True):
+            dd = ZERO if self.linear == ALL else neg(cross(turn, d))
+            total = total + Force(dd, add(cross(p, dd), cross(dp, d)), m.r.root) * x
+        for d, x in zip(k.directions(self.angular), f[cut:], strict=True):
+            dd = ZERO if self.angular == ALL else neg(cross(turn, d))
+            total = total + Force(ZERO, dd, m.r.root) * x
+        return total
+
+
+def sum_of(units: Sequence[Unit], f: Vector, body: int, r: Posed) -> Force:
+    """The wrench of forces on one body."""
+    total = Force.zero(r.root)
+    for unit, x in zip(units, f, strict=True):
+        total = total + unit.wrenches[body] * x
+    return total
+
+
+@dataclass(frozen=True)
+class Rolling(Between):
+    """A ball with its centre at the origin of b rolls on a plane of a without slipping: its lowest point does not move."""
+
+    radius: float = 0.0
+    normal: Vec = (0.0, 0.0, 1.0)
+    """Of the plane, in a, of unit length."""
+
+    def _arm(self, k: Relative) -> Vec:
+        return k.E.inverse_apply(scale(-self.radius, self.normal))
+
+    def _lin_violation(self, x: Vec) -> Vec:
+        """Height above the plane; what has rolled past is no violation."""
+        return scale(dot(self.normal, x), self.normal)

@@ -1,0 +1,143 @@
+"""The base twist in nu seen otherwise than body-fixed: what changes when a state is displaced (papers 000, Sec. 4.1, and 004).
+
+The state holds v_a, and v = X v_a is body-fixed. X depends on the pose H of the base; when H moves to H exp(z),
+
+    d(X v_a) = turn(v) z,           for a twist that is held in its own axes                     (1)
+    d(X^T f) = X^T turn_force(f) z, for a body-fixed wrench f that is held; f_a = X^T f          (2)
+    X (d v_a/dt) = a + drift(v),    a being the body-fixed acceleration                          (3)
+
+Matrices are nv x nv: the base's block, and the joints' velocities as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fallingcat.algorithms.dense import Matrix, Rows
+from fallingcat.algorithms.posed import Vector, joint_kinematics
+from fallingcat.model.model import Model
+from fallingcat.scalar import Scalar
+from fallingcat.spatial import Transform
+from fallingcat.spatial.transform import Identity
+from fallingcat.spatial.vec3 import ZERO, cross, skew
+
+
+class View:
+    """Body-fixed: everything is as it is. Also the view of a fixed base, which has no twist."""
+
+    moves = False
+    """Do the axes of v_a move in the body?"""
+
+    def __init__(self, model: Model, q: Vector) -> None:
+        self.model, self.q = model, q
+        transform = self.transform()
+        self.X = self._with_joints(transform.matrix(), 1.0)
+        """v = X v_a."""
+        self.X_inverse = self._with_joints(transform.inverse().matrix(), 1.0)
+
+    def turn(self, v: Vector) -> Matrix:
+        """(1), the matrix of z -> d(X v_a)."""
+        return self._with_joints(self.turn_6(_skew(v[:3]), _skew(v[3:6])), 0.0)
+
+    def turn_force(self, f: Vector) -> Matrix:
+        """(2), the matrix of z -> turn_force(f) z."""
+        return self._with_joints(self.turn_force_6(_skew(f[:3]), _skew(f[3:6])), 0.0)
+
+    def plus_drift(self, a: Vector, v: Vector) -> list[Scalar]:
+        """(3): a + drift(v)."""
+        drift = self.drift_3(v) if self.model.floating else []
+        return [x + d for x, d in zip(a, drift, strict=False)] + list(a[len(drift) :])
+
+    def minus_drift(self, y: Vector, v: Vector) -> list[Scalar]:
+        """(3), the other way round."""
+        drift = self.drift_3(v) if self.model.floating else []
+        return [x - d for x, d in zip(y, drift, strict=False)] + list(y[len(drift) :])
+
+    def drift_dv(self, v: Vector) -> Matrix:
+        """The derivative of drift(v)."""
+        return self._with_joints(self.drift_dv_6(_skew(v[:3]), _skew(v[3:6])), 0.0)
+
+    def by_velocity(self, nu: Vector, dq: Matrix, dv: Matrix) -> tuple[Matrix, Matrix]:
+        """Derivatives of f(q, X nu_a) by q, with nu_a held, and by nu_a; from those of f(q, nu)."""
+        return dq + dv @ self.turn(nu), dv @ self.X
+
+    def by_acceleration(self, nu: Vector, y: Vector, dq: Matrix, dv: Matrix, da: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+        """The same of f(q, nu, dnu) with dnu = y - drift(nu), y = X dnu_a, where dnu_a is held as well."""
+        dq, dv = self.by_velocity(nu, dq, dv - da @ self.drift_dv(nu))
+        return dq + da @ self.turn(y), dv, da @ self.X
+
+    def _with_joints(self, block: Rows, joints: float) -> Matrix:
+        """blkdiag(a 6 x 6 block for the base, a multiple of the identity for the joints); a fixed base has no block."""
+        base, n = self.model.nv - self.model.n, self.model.n
+        between = Matrix.zero(base, n)
+        return Matrix.blocks([[Matrix(block, 6)[:base, :base], between], [between.T, joints * Matrix.identity(n)]])
+
+    # What a representation is, from the blocks V = v^, W = w^ of a twist, or F, N of a wrench.
+
+    def transform(self) -> Transform:
+        return Identity.between(0, 0)
+
+    def turn_6(self, V: Matrix, W: Matrix) -> Matrix:
+        return Matrix.zero(6, 6)
+
+    def turn_force_6(self, F: Matrix, N: Matrix) -> Matrix:
+        return Matrix.zero(6, 6)
+
+    def drift_3(self, v: Vector) -> Sequence[Scalar]:
+        return ZERO
+
+    def drift_dv_6(self, V: Matrix, W: Matrix) -> Matrix:
+        return Matrix.zero(6, 6)
+
+
+NONE = Matrix.zero(3, 3)
+
+
+class Inertial(View):
+    """v_a is the twist of the base in the coordinates of the world: X is the adjoint of the pose, turn(v) = ad(v)."""
+
+    moves = True
+
+    def transform(self) -> Transform:
+        return joint_kinematics(self.model, self.q)[0][0]
+
+    def turn_6(self, V: Matrix, W: Matrix) -> Matrix:
+        return Matrix.blocks([[W, V], [NONE, W]])
+
+    def turn_force_6(self, F: Matrix, N: Matrix) -> Matrix:
+        return Matrix.blocks([[NONE, -F], [-F, -N]])
+
+
+class Mixed(View):
+    """v_a has the orientation of the world and its origin in the base; its rate has w x v besides."""
+
+    moves = True
+
+    def transform(self) -> Transform:
+        X_0w = joint_kinematics(self.model, self.q)[0][0]
+        return Transform(X_0w.E, ZERO, X_0w.a, X_0w.b)
+
+    def turn_6(self, V: Matrix, W: Matrix) -> Matrix:
+        return Matrix.blocks([[NONE, V], [NONE, W]])
+
+    def turn_force_6(self, F: Matrix, N: Matrix) -> Matrix:
+        return Matrix.blocks([[NONE, -F], [NONE, -N]])
+
+    def drift_3(self, v: Vector) -> Sequence[Scalar]:
+        return cross((v[3], v[4], v[5]), (v[0], v[1], v[2]))
+
+    def drift_dv_6(self, V: Matrix, W: Matrix) -> Matrix:
+        return Matrix.blocks([[W, -V], [NONE, NONE]])
+
+
+VIEWS: dict[str, type[View]] = {"body": View, "mixed": Mixed, "inertial": Inertial}
+
+
+def view_of(model: Model, q: Vector, representation: str) -> View:
+    """The view of a robot at a configuration."""
+    return (VIEWS[representation] if model.floating else View)(model, q)
+
+
+def _skew(x: Vector) -> Matrix:
+    """x^; nothing for a fixed base without joints enough to fill it."""
+    return Matrix(skew((x[0], x[1], x[2]))) if len(x) == 3 else Matrix.zero(3, 3)
