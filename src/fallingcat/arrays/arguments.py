@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat.arrays.axes import MAX_AXES, common_axes
+from fallingcat.arrays.foreign import refuse_foreign
 from fallingcat.arrays.memory import RESULTS
 from fallingcat.errors import InputError
 from fallingcat.suggest import closest
@@ -115,6 +116,7 @@ def _array(name: str, spec: Input, value: Any) -> NDArray[Any]:
     if isinstance(value, np.ma.MaskedArray):
         hint = "fill it first, as in x.filled(np.nan), or pass its .data"
         raise InputError(f"{name}: {spec.name} is a masked array", expected=expected, got="entries that may not count", hint=hint)
+    refuse_foreign(name, spec.name, value)
     try:
         a = np.asarray(value)
     except (ValueError, TypeError) as error:

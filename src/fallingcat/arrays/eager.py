@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fallingcat.arrays.arguments import answer, check_out, prepare
+from fallingcat.arrays.lost import check_results
 from fallingcat.task import Task
 
 
@@ -22,4 +23,5 @@ def run(task: Task, values: Sequence[Any], out: Any = None) -> Any:
     for result, flat in zip(results, flats, strict=True):
         if not result.flags.c_contiguous:  # reshape made a copy
             result[...] = flat.reshape(result.shape)
+    check_results(task, batch.arrays, results, batch.shape)
     return answer(task, results, out)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fallingcat.algorithms.base_change import Base, EquationsOfMotion
+from fallingcat.algorithms.base_change import CENTER_OF_MASS, CENTROIDAL, Base, EquationsOfMotion
 from fallingcat.algorithms.centroidal_derivatives import CentroidalMomentumDerivatives, CentroidalMomentumRateDerivatives
-from fallingcat.choices import check_representation
+from fallingcat.arrays.foreign import or_later
+from fallingcat.choices import REPRESENTATIONS, check_choice, check_representation
+from fallingcat.errors import InputError
 from fallingcat.model.joints import Representation
+from fallingcat.robot import poses
 from fallingcat.robot.bases import check_base
 from fallingcat.robot.coordinates import BaseChange
 from fallingcat.robot.runner import Part, in_representation
+
+if TYPE_CHECKING:
+    from fallingcat.robot.robot import Robot
 
 Array = NDArray[np.float64]
 
@@ -22,17 +28,71 @@ class AnyBase(Part):
     """The part of `Robot` that is about bases and the centroid."""
 
     def base_change(
-        self, q: ArrayLike, nu: ArrayLike, frame: Base, representation: Representation = "mixed", *, out: Any = None
+        self,
+        q: ArrayLike,
+        nu: ArrayLike,
+        frame: Base,
+        representation: Representation = "mixed",
+        target_representation: Representation | None = None,
+        *,
+        out: Any = None,
     ) -> BaseChange:
         """T with nu' = T nu for another base, and its rate along nu: .T .T_rate (paper 004, eq. 19), and what T does to
         velocities, accelerations, forces, Jacobians and the equations of motion (`BaseChange`).
 
         frame: a frame; ("origin frame", "orientation frame") (26)-(29), where the origin may be "center_of_mass" (36)-(38); or
-        "centroidal", the average velocity (39)-(44). representation: of the base twist in nu and in nu'.
+        "centroidal", the average velocity (39)-(44). representation: of the base twist in nu, and in nu' unless
+        target_representation names another. `base_configuration` is the q that belongs to nu'.
         """
         check_representation(representation)
-        check_base(self.model, _pair(frame), representation)
-        result: tuple[Array, Array] = self._run("base_change", (q, nu), out, base=_pair(frame), representation=representation)
+        target: dict[str, Any] = {}
+        if target_representation is not None:
+            check_choice("target_representation", target_representation, REPRESENTATIONS)
+            target = {"target_representation": target_representation}
+        check_base(self.model, _pair(frame), target_representation or representation)
+        options = {"base": _pair(frame), "representation": representation, **target}
+        result: tuple[Array, Array] = self._run("base_change", (q, nu), out, **options)
+        return BaseChange(*result)
+
+    @or_later
+    def base_configuration(self, q: ArrayLike, frame: Base) -> Array:
+        """The configuration as it is written from another base, (..., nq): the pose of that base in the world, and the joint
+        coordinates, which stay (paper 004, eq. 18a).
+
+        frame: as in `base_change`, but for "centroidal", which has no orientation. For a link it is the q of
+        `robot.with_base(link)`, whose functions take it together with the nu' of `base_change`. The quaternion is one of the
+        two of its orientation.
+        """
+        base = _pair(frame)
+        if isinstance(base, str) and base == CENTROIDAL:
+            raise InputError(
+                "the centroid has no orientation, hence no pose", got=repr(base), hint='use ("center_of_mass", "a frame")'
+            )
+        check_base(self.model, base, "mixed")
+        robot = cast("Robot", self)
+        origin, orientation = base if isinstance(base, tuple) else (base or self.model.base,) * 2
+        R = robot.frame_pose(q, orientation)[..., :3, :3]
+        position = robot.center_of_mass(q) if origin == CENTER_OF_MASS else robot.frame_pose(q, origin)[..., :3, 3]
+        return poses.configuration_at(q, position, R)
+
+    def representation_change(
+        self,
+        q: ArrayLike,
+        nu: ArrayLike,
+        source: Representation = "body",
+        target: Representation = "mixed",
+        *,
+        out: Any = None,
+    ) -> BaseChange:
+        """T with nu' = T nu from one representation of the base twist to another, and its rate along nu: .T .T_rate, and what
+        T does to velocities, accelerations, forces, Jacobians and the equations of motion (`BaseChange`; paper 004, eq. 2).
+
+        source, target: "body", "mixed" or "inertial". nu: in the source representation; T does not depend on it, T_rate does.
+        A fixed base has no twist: T is the identity.
+        """
+        for name, value in (("source", source), ("target", target)):
+            check_choice(name, value, REPRESENTATIONS)
+        result: tuple[Array, Array] = self._run("representation_change", (q, nu), out, source=source, target=target)
         return BaseChange(*result)
 
     def equations_of_motion(
@@ -84,15 +144,24 @@ class AnyBase(Part):
         """I_G^-1 h, (..., 6): velocity of the centre of mass and average angular velocity (paper 004, eq. 33)."""
         return self._run("average_velocity", (q, nu), out, **in_representation(representation))
 
-    def centroidal_momentum_derivatives(self, q: ArrayLike, nu: ArrayLike, *, out: Any = None) -> CentroidalMomentumDerivatives:
-        """d h / d(q, nu): .dh_dq .dh_dnu, each (..., 6, nv); left-trivialized in q."""
-        return self._run("centroidal_momentum_derivatives", (q, nu), out)
+    def centroidal_momentum_derivatives(
+        self, q: ArrayLike, nu: ArrayLike, representation: Representation = "body", *, out: Any = None
+    ) -> CentroidalMomentumDerivatives:
+        """d h / d(q, nu): .dh_dq .dh_dnu, each (..., 6, nv); left-trivialized in q.
+
+        representation: of the base twist in nu. Columns of dh_dq are body-fixed displacements of the base in all of them, with nu
+        held as it is given.
+        """
+        return self._run("centroidal_momentum_derivatives", (q, nu), out, **in_representation(representation))
 
     def centroidal_momentum_rate_derivatives(
-        self, q: ArrayLike, nu: ArrayLike, dnu: ArrayLike, *, out: Any = None
+        self, q: ArrayLike, nu: ArrayLike, dnu: ArrayLike, representation: Representation = "body", *, out: Any = None
     ) -> CentroidalMomentumRateDerivatives:
-        """d (dh/dt) / d(q, nu, dnu): .dh_rate_dq .dh_rate_dnu .dh_rate_ddnu, each (..., 6, nv); left-trivialized in q."""
-        return self._run("centroidal_momentum_rate_derivatives", (q, nu, dnu), out)
+        """d (dh/dt) / d(q, nu, dnu): .dh_rate_dq .dh_rate_dnu .dh_rate_ddnu, each (..., 6, nv); left-trivialized in q.
+
+        representation: of the base twist in nu and its rate in dnu, which are held as they are given when q is displaced.
+        """
+        return self._run("centroidal_momentum_rate_derivatives", (q, nu, dnu), out, **in_representation(representation))
 
 
 def _pair(base: Any) -> Any:

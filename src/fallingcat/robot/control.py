@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms.configuration import IntegrateDerivatives
 from fallingcat.algorithms.linearization import Linearization
+from fallingcat.arrays.foreign import or_later
 from fallingcat.control import steps
 from fallingcat.control.steps import Discretization, Step
 from fallingcat.functions import quaternions
 from fallingcat.model.joints import Representation
-from fallingcat.robot.runner import Part, Wrenches, in_representation
+from fallingcat.robot.runner import Group, Part, Wrenches, in_group, in_representation
 from fallingcat.task import Input, Output, Task
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Control(Part):
         tau: ArrayLike,
         wrenches: Wrenches | None = None,
         representation: Representation = "body",
+        group: Group = "product",
         *,
         out: Any = None,
     ) -> Linearization:
@@ -51,11 +53,15 @@ class Control(Part):
         representation: the base twist in nu, and in z, is the body-fixed one, the "mixed" one, or the "inertial" one of eq. 67.
         The base wrench in tau is body-fixed in all of them: force and moment at the base's origin, in the base's axes, in which
         it is held as the base turns.
+        group: of states, as in `state_plus`. "product": (z_v, z_r) adds to nu (eq. 17). "tangent": it adds to nu + ad(nu) z_q, so
+        that it is the rate of (z_H, z_s), A = [[0, 1], [K, D]]; the representation then only says what nu is.
         wrenches: frame name -> (..., 6), held fixed in the coordinates of their frames; or `fc.Wrenches`, in their axes.
         """
         given, inputs = steps.generalized(self._robot, "linearize", tau)
-        return self._run("linearize", (q, nu, given), out, wrenches, **in_representation(representation), **inputs)
+        options = in_representation(representation) | in_group(group) | inputs
+        return self._run("linearize", (q, nu, given), out, wrenches, **options)
 
+    @or_later
     def discretize(
         self,
         q: ArrayLike,
@@ -74,6 +80,7 @@ class Control(Part):
         """
         return steps.discretize(self._robot, q, nu, tau, dt, method, wrenches, out)
 
+    @or_later
     def step(
         self,
         q: ArrayLike,
@@ -92,14 +99,26 @@ class Control(Part):
         """
         return steps.step(self._robot, q, nu, tau, dt, method, wrenches, out)
 
-    def state_plus(self, q: ArrayLike, nu: ArrayLike, z: ArrayLike, *, out: Any = None) -> Step:
-        """The state moved by z (..., 2nv): .q .nu, with H exp(z_H), s + z_s, nu + (z_v, z_r) (paper 000, eq. 17)."""
-        return steps.state_plus(self._robot, q, nu, z, out)
+    @or_later
+    def state_plus(self, q: ArrayLike, nu: ArrayLike, z: ArrayLike, group: Group = "product", *, out: Any = None) -> Step:
+        """The state moved by z (..., 2nv): .q .nu, with H exp(z_H), s + z_s, nu + (z_v, z_r) (paper 000, eq. 17).
 
-    def state_minus(self, q0: ArrayLike, nu0: ArrayLike, q1: ArrayLike, nu1: ArrayLike, *, out: Array | None = None) -> Array:
-        """The shortest z (..., 2nv) with state_plus(q0, nu0, z) = (q1, nu1): log of H0^-1 H1, and differences (paper 000)."""
-        return steps.state_minus(self._robot, q0, nu0, q1, nu1, out)
+        group: "tangent" for the exponential of the tangent group, nu = Ad(exp(-z_q)) nu + J_r(z_q) z_nu with nu body-fixed: the
+        velocity is carried along, and state_plus(q, nu, t z) is a motion along which z stays what it is.
+        """
+        return steps.state_plus(self._robot, q, nu, z, group, out)
 
+    @or_later
+    def state_minus(
+        self, q0: ArrayLike, nu0: ArrayLike, q1: ArrayLike, nu1: ArrayLike, group: Group = "product", *, out: Array | None = None
+    ) -> Array:
+        """The shortest z (..., 2nv) with state_plus(q0, nu0, z) = (q1, nu1): log of H0^-1 H1, and differences (paper 000).
+
+        group: as in `state_plus`.
+        """
+        return steps.state_minus(self._robot, q0, nu0, q1, nu1, group, out)
+
+    @or_later
     def actuation_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """S(q) with generalized forces S u for inputs u, (..., nv, m); see `with_actuation`."""
         if self._actuation is not None:

@@ -36,14 +36,46 @@ def change_coordinates(M: ArrayLike, C: ArrayLike, g: ArrayLike, A: ArrayLike, A
     return EquationsOfMotion(AtM @ arrays["A"], C_new, (At @ arrays["g"][..., None])[..., 0])
 
 
-def _check(name: str, value: Any, shape: tuple[int, ...]) -> None:
+def _check(name: str, value: Any, shape: tuple[int, ...], function: str = "change_coordinates") -> None:
     if value.shape[-len(shape) :] != shape:
         expected = "(..., " + ", ".join(map(str, shape)) + ")"
-        raise InputError(f"change_coordinates: {name} does not fit", expected=expected, got=f"shape {value.shape}")
+        raise InputError(f"{function}: {name} does not fit", expected=expected, got=f"shape {value.shape}")
+
+
+def change_symbols(G: ArrayLike, M: ArrayLike, A: ArrayLike, A_derivatives: ArrayLike) -> Array:
+    """Christoffel symbols of the first kind for new velocities w, where nu = A w, (..., k, k, k) (paper 001, eq. 74):
+
+        G'_ijk = sum_abc A_ai A_bj A_ck G_abc + sum_ab A_ai M_ab (dA_bj / dw_k)
+
+    A (..., nv, k) as in `change_coordinates`; A_derivatives (..., nv, k, k): [b, j, k] is the rate of A_bj along w = e_k, for
+    new coordinates the second derivatives of the old ones. Then sum_k G'_ijk w_k is the C of `change_coordinates`, also
+    for quasi-velocities; M is that of the symbols, without armature.
+    """
+    values = {"G": G, "M": M, "A": A, "A_derivatives": A_derivatives}
+    arrays = {name: real(value) for name, value in values.items()}
+    size = arrays["M"].shape[-1] if arrays["M"].ndim else 0
+    k = arrays["A"].shape[-1] if arrays["A"].ndim >= 2 else size
+    shapes: dict[str, tuple[int, ...]] = {
+        "G": (size, size, size), "M": (size, size), "A": (size, k), "A_derivatives": (size, k, k)
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        _check(name, arrays[name], shape, "change_symbols")
+    A, At = arrays["A"], np.swapaxes(arrays["A"], -1, -2)
+    inner = At[..., None, :, :] @ (arrays["G"] @ A[..., None, :, :])  # [a, j, k], over b and c
+    both = inner + _over_first(arrays["M"], arrays["A_derivatives"])
+    return _over_first(At, both)
+
+
+def _over_first(A: Array, X: Array) -> Array:
+    """sum_a A_ia X_ajk."""
+    flat = X.reshape(*X.shape[:-2], X.shape[-2] * X.shape[-1])
+    product = A @ flat
+    return np.asarray(product.reshape(*product.shape[:-1], *X.shape[-2:]))
 
 
 class BaseChange(NamedTuple):
-    """nu' = T nu: from the velocities of the robot's own base to those of another (paper 004, Lemma 3, Theorem 2)."""
+    """nu' = T nu: from the velocities of the robot's own base to those of another, or to the same in another representation
+    (paper 004, Lemma 3, Theorem 2)."""
 
     T: Array
     """(..., nv, nv): [[J_b, J_s], [0, 1]] (19)."""
@@ -53,6 +85,8 @@ class BaseChange(NamedTuple):
     @property
     def inverse(self) -> Array:
         """T^-1, (..., nv, nv), which is the T of the way back."""
+        if self.T.shape[-1] < 6:  # a fixed base, and few joints: nothing changes
+            return self.T.copy()
         # The block of the base moves the whole robot rigidly, [[E, G], [0, E]] with a rotation E.
         Et = np.swapaxes(self.T[..., :3, :3], -1, -2)
         X = np.zeros_like(self.T[..., :6, :6])

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from fallingcat.arrays.arguments import Batch, prepare
 from fallingcat.errors import InputError, TraceError
 from fallingcat.functions import FUNCTIONS
+from fallingcat.robot.gradients import as_vector
 from fallingcat.robot.robot import Robot
 from fallingcat.robot.runner import Part, Wrenches, check_options
 from fallingcat.suggest import closest
 from fallingcat.task import Task
 from fallingcat.trace.arrays import mixed, real, stand_in
+from fallingcat.trace.gradients import Traced, jvp_task, vjp_task
 
 
 class Formulas(Robot):
@@ -52,9 +54,15 @@ class Formulas(Robot):
         found = None if wrenches is None else self._on_bodies(name, wrenches)
         if found is not None:
             values, options = (*values, found.values), options | {"wrenches": found.axes}
-        made = self._task(name, options)
+        return self._run_task(self._task(name, options), values, out)
+
+    def _run_task(self, made: Task, values: tuple[Any, ...], out: Any) -> Any:
+        """On symbols, entry by entry; the functions of constraints come here, too."""
         if out is not None:
             _refuse_out(made)
+        return self._evaluated(made, values)
+
+    def _evaluated(self, made: Task, values: Sequence[Any]) -> Any:
         batch = self._prepare(made, values)
         rows = [np.broadcast_to(a, (*batch.shape, a.shape[-1])).reshape(batch.count, a.shape[-1]) for a in batch.arrays]
         known = not any(a.dtype == object for a in batch.arrays)
@@ -65,6 +73,24 @@ class Formulas(Robot):
                 result[k] = list(flat)
         shaped = [r.reshape((*batch.shape, *o.shape))[()] for r, o in zip(results, made.outputs, strict=True)]
         return shaped[0] if made.results is None else made.results(*shaped)
+
+    def vjp(self, name: str, *, ambient: bool = False, **options: Any) -> Any:
+        """As `Robot.vjp`, on symbols; wrenches are those on all bodies (`wrenches="body"` and the like)."""
+        task = self._task(name, options)
+        made = vjp_task(Traced(task), bool(ambient))
+        first = len(task.inputs)
+
+        def call(*values: Any) -> Any:
+            bars = zip(made.inputs[first:], values[first:], task.outputs, strict=True)
+            flat = [as_vector(made.name, spec, value, o.shape) for spec, value, o in bars]
+            return self._evaluated(made, (*values[:first], *flat))
+
+        return call
+
+    def jvp(self, name: str, *, ambient: bool = False, **options: Any) -> Any:
+        """As `Robot.jvp`, on symbols."""
+        made = jvp_task(Traced(self._task(name, options)), bool(ambient))
+        return lambda *values: self._evaluated(made, values)
 
     def _task(self, name: str, options: dict[str, Any]) -> Task:
         options = check_options(self.model, name, options)
@@ -103,6 +129,14 @@ class Formulas(Robot):
     def random_velocity(self, *_: Any, **__: Any) -> NoReturn:
         """It would be drawn once, when the function is traced."""
         _refuse_chance("random_velocity")
+
+    def rollout(self, *_: Any, **__: Any) -> NoReturn:
+        """Its loop runs compiled steps; over symbols it would be one long program."""
+        raise TraceError("rollout cannot be used inside a function that is traced; a loop over step(...) can")
+
+    def simulate(self, *_: Any, **__: Any) -> NoReturn:
+        """Its steps are chosen by looking at numbers."""
+        raise TraceError("simulate cannot be used inside a function that is traced; its steps depend on numbers")
 
     def reconstruct(self, *_: Any, **__: Any) -> NoReturn:
         """Its steps are chosen by looking at numbers."""

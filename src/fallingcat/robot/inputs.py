@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms.actuation import Actuation, FrameInput, base_column, moves_nothing
 from fallingcat.errors import InputError
+from fallingcat.model.description import Actuator
 from fallingcat.model.model import Model
 from fallingcat.suggest import closest
 
@@ -87,14 +88,41 @@ def _three(x: ArrayLike, what: str) -> Vector:
 
 
 def actuation_of(model: Model, inputs: Any) -> Actuation:
-    """The actuation of a robot by the inputs that a user names."""
+    """The actuation of a robot by the inputs that a user names, or by the actuators of a description."""
     if isinstance(inputs, (str, Thruster, WrenchInput)):
         inputs = [inputs]
     if isinstance(inputs, Iterable) and not isinstance(inputs, np.ndarray):
         inputs = list(inputs)
         if all(isinstance(x, (str, Thruster, WrenchInput)) for x in inputs):
             return _of_list(model, inputs)
+        if all(isinstance(x, Actuator) for x in inputs):
+            return _of_actuators(model, [x for x in inputs if acts(model, x)])
     return _of_matrix(model, inputs)
+
+
+def acts(model: Model, actuator: Actuator) -> bool:
+    """Does an actuator of a description move anything of this robot? Those of locked joints do not."""
+    return any(name in model.joint_names for name, _ in actuator.joints) or (
+        actuator.frame != "" and not moves_nothing(model, actuator.frame)
+    )
+
+
+def _of_actuators(model: Model, actuators: list[Actuator]) -> Actuation:
+    columns: list[list[float]] = []
+    frames: list[FrameInput] = []
+    for actuator in actuators:
+        column = [0.0] * model.nv
+        for name, gears in actuator.joints:
+            if name in model.joint_names:
+                for row, gear in zip(_dofs(model, name), gears, strict=True):
+                    column[row] += gear
+        if actuator.frame:
+            whole = base_column(model, actuator.frame, actuator.wrench)
+            if whole is None:
+                frames.append(FrameInput(len(columns), actuator.frame, actuator.wrench))
+            column = column if whole is None else whole
+        columns.append(column)
+    return Actuation(len(columns), tuple(tuple(column[k] for column in columns) for k in range(model.nv)), tuple(frames))
 
 
 def _of_matrix(model: Model, given: Any) -> Actuation:
@@ -133,10 +161,14 @@ def _of_list(model: Model, inputs: list[Any]) -> Actuation:
 
 def _joint(model: Model, name: str) -> list[list[float]]:
     """One column for each degree of freedom of a joint."""
-    for i, body in enumerate(model.bodies):
-        if body.joint_name == name and name in model.joint_names:
-            return [[float(k == dof) for k in range(model.nv)] for dof in model.dofs(i)]
+    if name in model.joint_names:
+        return [[float(k == dof) for k in range(model.nv)] for dof in _dofs(model, name)]
     raise InputError(f"with_actuation: no movable joint {name!r}", hint=closest(name, model.joint_names))
+
+
+def _dofs(model: Model, name: str) -> range:
+    """The entries of nu that belong to a movable joint."""
+    return next(model.dofs(i) for i, body in enumerate(model.bodies) if body.joint_name == name and not body.mimics)
 
 
 def for_another_base(inputs: Any, model: Model) -> None:

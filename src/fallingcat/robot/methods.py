@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from fallingcat.arrays.foreign import LazyArrayError, or_later
 from fallingcat.codegen import Kernel, cpython
 from fallingcat.errors import InputError
 
@@ -17,21 +18,32 @@ from fallingcat.errors import InputError
 class Method:
     """What the built-in function of a robot's method calls where plain single states are not what it got."""
 
-    __slots__ = ("function", "kernel", "robot")
+    __slots__ = ("function", "kernel", "robot", "served")
 
     def __init__(self, function: Callable[..., Any], robot: Any) -> None:
         self.function, self.robot = function, robot
         self.kernel: Kernel | None = None
         """The compiled function behind the method without options, once it has been called."""
+        self.served = False
+        """Does the built-in function have the code for one state? Not after a first call with a batch."""
 
     def __call__(self, *values: Any, **named: Any) -> Any:
         kernel = self.kernel
         if kernel is not None and len(values) == len(kernel.task.inputs) and (not named or named.keys() == {"out"}):
             try:
-                return kernel(*values, **named)
+                result = kernel(*values, **named)
             except InputError:
                 pass  # the method may know more about its arguments, and has the words
-        return self.function(self.robot, *values, **named)
+            else:
+                if kernel.entry_made and not self.served:
+                    self.served = True
+                    has_code(self.robot, kernel)
+                return result
+        try:
+            return self.function(self.robot, *values, **named)
+        except LazyArrayError:
+            pass
+        return self.robot._later(self.function, values, named)
 
     def __repr__(self) -> str:
         return f"<{self.function.__name__} of {self.robot!r}>"
@@ -56,7 +68,7 @@ class CompiledMethod:
         # Somebody's own class that overrides the method must go on being called; this is its super().
         stands = next(c.__dict__[self._name] for c in type(robot).__mro__ if self._name in c.__dict__) is self
         if not stands or not cpython.fast_calls_possible():
-            return self.__wrapped__.__get__(robot)
+            return or_later(self.__wrapped__).__get__(robot)
         function = cpython.builtin(self._name, Method(self.__wrapped__, robot), self._doc, self.__wrapped__.__module__)
         return robot.__dict__.setdefault(self._name, function)
 

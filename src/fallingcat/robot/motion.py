@@ -1,17 +1,21 @@
-"""The methods of a robot for motions: the base that follows from the shape (paper 003, Sec. V-3)."""
+"""The methods of a robot for motions: rollouts, and the base that follows from the shape (paper 003, Sec. V-3)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fallingcat.arrays.foreign import library, or_later
+from fallingcat.control.drive import Controller
+from fallingcat.control.rollout import Controls, Samples, rollout, step_length
+from fallingcat.control.simulate import simulate
 from fallingcat.errors import InputError
 from fallingcat.motion import Trajectory, reconstruction, spline
 from fallingcat.motion.trajectory import check_times
-from fallingcat.robot.runner import Part
+from fallingcat.robot.runner import Part, Wrenches
 
 if TYPE_CHECKING:
     from fallingcat.robot.robot import Robot
@@ -27,6 +31,57 @@ CLOSE = 1e-6
 
 class Motions(Part):
     """The part of `Robot` that is about motions."""
+
+    def rollout(
+        self, q: ArrayLike, nu: ArrayLike, controls: Controls, dt: float, method: str = "euler", every: int = 1, *,
+        steps: int | None = None, wrenches: Wrenches | None = None,
+    ) -> Trajectory:  # fmt: skip
+        """Many steps in time: a trajectory of the first state and of those after every, 2 every, ... steps of length dt.
+
+        q, nu: the first state; leading axes are robots, which move side by side.
+        controls: (..., T, nv) for T steps, base wrench first, or (..., T, m) inputs u, each held during its step as in `step`;
+        or a feedback (q, nu, t) -> tau, a Python function over the leading axes of q and nu or one of `fc.compile` with
+        arguments among q, nu and t (one entry), which is asked at the start of each of `steps` steps. It may not write to q
+        and nu, and copies what it keeps: with every > 1 their memory is used again.
+        method: as in `step`: the states are those of a loop over `step` to the last bit. wrenches: held during all steps.
+
+        dnu are the accelerations in the states under the torques from there on; at the end, the last controls are held.
+
+        Arguments of Dask stay lazy and those of xarray labelled: then .t .q .nu .dnu are arrays of theirs (`Rolled`).
+        """
+        robot = cast("Robot", self)
+        h = step_length(dt)
+        made = self._rollout(q, nu, controls, h, method, every, steps, wrenches)
+        t: Array = h * (every * np.arange(made.q.shape[-2], dtype=np.float64))
+        if type(made.q) is not np.ndarray:
+            return Rolled.labelled(t, made)  # type: ignore[return-value]
+        _refuse_lost(made, t)
+        return Trajectory(robot, t, *made)
+
+    def simulate(
+        self, q: ArrayLike, nu: ArrayLike, t: ArrayLike, controller: Controller | None = None, rtol: float = 1e-9, *,
+        wrenches: Wrenches | None = None,
+    ) -> Trajectory:  # fmt: skip
+        """The motion from a state on, to a tolerance: steps of the length that it takes (Dormand and Prince 5(4), on the group).
+
+        q, nu: the state at the first time; leading axes are robots, which share their steps.
+        t: times (times,), increasing, at which states are returned; or one number, the end of a motion that starts at 0, with
+        the states at the ends of all steps.
+        controller: (q, nu, t) -> tau, at every stage of every step, as the feedback of `rollout`; without it no torques act.
+        rtol: error of a step: m or rad in coordinates, relative to 1 + |nu| in velocities. Errors of steps add up.
+        """
+        robot = cast("Robot", self)
+        end = np.ndim(t) == 0
+        times = check_times([0.0, cast(float, t)] if end else t)
+        found, states = simulate(robot, q, nu, times, controller, rtol, wrenches, own_times=end)
+        return Trajectory(robot, found, *states)
+
+    @or_later
+    def _rollout(
+        self, q: ArrayLike, nu: ArrayLike, controls: Controls, dt: float, method: str, every: int, steps: int | None,
+        wrenches: Wrenches | None = None,
+    ) -> Samples:  # fmt: skip
+        return rollout(cast("Robot", self), q, nu, controls, dt, method, every, steps, wrenches)
 
     def reconstruct(
         self, q0: ArrayLike, shapes: Shapes, times: ArrayLike, momentum: ArrayLike = 0, tolerance: float = 1e-10
@@ -67,6 +122,41 @@ class Motions(Part):
         if off > CLOSE:
             raise InputError("the path of shapes is not closed", expected="the first shape at the end", got=f"off by {off:.3g}")
         return reconstruction.area_integral(robot, path, t)
+
+
+class Rolled(NamedTuple):
+    """A rollout of arrays that are not NumPy's: what a `Trajectory` holds, as arrays of Dask or xarray."""
+
+    t: Any
+    """(times,)"""
+    q: Any
+    """(..., times, nq)"""
+    nu: Any
+    """(..., times, nv)"""
+    dnu: Any
+    """(..., times, nv)"""
+
+    @classmethod
+    def labelled(cls, t: Array, made: Any) -> Rolled:
+        """With times as coordinates, where arrays have such."""
+        if library(made.q) != "xarray":
+            return cls(t, *made)
+        parts: list[Any] = [x.assign_coords(time=("time", t, {"units": "s"})) for x in made]
+        return cls(parts[0].coords["time"].rename("t"), *parts)
+
+
+def _refuse_lost(made: Samples, t: Array) -> None:
+    """Raise where a motion has left the numbers, and say when."""
+    lost = ~np.isfinite(made.nu).all(axis=-1) | ~np.isfinite(made.q).all(axis=-1) | ~np.isfinite(made.dnu).all(axis=-1)
+    if not lost.any():
+        return
+    *which, first = min(map(tuple, np.argwhere(lost).tolist()), key=lambda at: at[-1])
+    robots = lost.any(axis=-1)
+    whose = f", of {int(robots.sum())} robots of {robots.size}, first of [{', '.join(map(str, which))}]" if which else ""
+    raise InputError(
+        f"rollout: the motion is not finite from {t[first]:.6g} s on{whose}", expected="a motion that stays finite",
+        hint="a smaller dt, method='rk4', smaller gains, or controls without NaN",
+    )  # fmt: skip
 
 
 def _path(robot: Robot, shapes: Shapes, times: ArrayLike) -> tuple[Array, reconstruction.Path]:

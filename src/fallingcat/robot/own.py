@@ -22,10 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat.arrays.arguments import in_order
+from fallingcat.arrays.foreign import LazyArrayError
 from fallingcat.codegen import Kernel
 from fallingcat.errors import InputError, TraceError
-from fallingcat.functions import quaternions
+from fallingcat.functions import configuration_input
 from fallingcat.robot.formulas import Formulas
+from fallingcat.robot.gradients import Derivative, vjp_of
 from fallingcat.robot.robot import Robot
 from fallingcat.task import Input, Output, Task
 from fallingcat.trace.expr import Expr
@@ -61,7 +63,41 @@ class CompiledFunction:
     def __call__(self, *values: Any, out: NDArray[np.float64] | None = None, **named: Any) -> Any:
         if named or len(values) != self._count:
             values = in_order(self.kernel.task, values, named, self._defaults)
-        return self.kernel.entry(*values) if out is None else self.kernel(*values, out=out)
+        try:
+            return self.kernel.entry(*values) if out is None else self.kernel(*values, out=out)
+        except LazyArrayError:
+            if out is not None:
+                raise
+        from fallingcat.robot.deferred import function_later
+
+        return function_later(self, values)
+
+    @property
+    def vjp(self) -> Derivative:
+        """(arguments, a cotangent in the shape of the result) -> a cotangent for each argument; q's left-trivialized (nv)."""
+        return vjp_of(self.kernel)
+
+    @property
+    def jvp(self) -> Derivative:
+        """(arguments, a tangent for each argument) -> the tangent of the result; q's is a body-fixed velocity (nv)."""
+        return Derivative(self.kernel.jvp())
+
+    @property
+    def jacobian(self) -> Derivative:
+        """arguments -> the derivative of the result by each argument, its own axes first; by q with nv columns.
+
+        One array for a function of one argument, a named tuple for several.
+        """
+        return Derivative(self.kernel.jacobian())
+
+    @property
+    def hessian(self) -> Derivative:
+        """arguments -> the second derivative of a function with one number as its result: the derivative of its gradient.
+
+        One array [j, k] for a function of one argument, the second derivative along k last; a named tuple .dq_dq .dq_dnu ...
+        for several. On a group directions do not commute: the symmetric part is the second derivative along q exp(t z).
+        """
+        return Derivative(self.kernel.hessian())
 
     def __reduce__(self) -> Any:
         return CompiledFunction, (self.function, self.robot, self.sizes)
@@ -149,7 +185,7 @@ def _input(name: str, robot: Robot, sizes: Mapping[str, int]) -> Input:
     if name in sizes:
         return Input(name, _length(name, sizes[name], robot))
     length = _KNOWN[name]
-    return Input(name, int(getattr(robot, length)), quaternions(robot.model) if length == "nq" else ())
+    return configuration_input(name, robot.model) if length == "nq" else Input(name, int(getattr(robot, length)))
 
 
 def _length(name: str, size: Any, robot: Robot) -> int:

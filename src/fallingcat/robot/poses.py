@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.arrays.arguments import QUATERNION_TOLERANCE
 from fallingcat.arrays.axes import common_axes
+from fallingcat.arrays.foreign import refuse_foreign
 from fallingcat.errors import InputError
 from fallingcat.spatial import so3
 from fallingcat.trace.arrays import real
@@ -18,6 +19,8 @@ Array = NDArray[np.float64]
 
 
 def _numbers(name: str, x: Any) -> Array:
+    if type(x) is not np.ndarray:
+        refuse_foreign("configuration", name, x)
     try:
         return real(x)
     except (TypeError, ValueError):
@@ -42,6 +45,16 @@ def configuration_from_pose(floating: bool, H: ArrayLike, s: ArrayLike, nq: int)
     q[..., 3:7] = _quaternions(R)
     q[..., 7:] = s
     return q
+
+
+def configuration_at(q: ArrayLike, position: Array, R: Array) -> Array:
+    """The configuration with another origin and orientation of the base, and the same joint coordinates."""
+    q = _numbers("q", q)
+    moved = np.empty((*R.shape[:-2], q.shape[-1]), dtype=np.result_type(q, R))
+    moved[..., :3] = position
+    moved[..., 3:7] = _quaternions(R)
+    moved[..., 7:] = q[..., 7:]
+    return moved
 
 
 def _are_rotations(R: Array) -> bool:

@@ -7,16 +7,20 @@ takes `out=`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms import configuration
+from fallingcat.arrays.foreign import or_later
 from fallingcat.choices import check_truth, several_names
 from fallingcat.errors import InputError, ModelError
-from fallingcat.model.assemble import LockValue, assemble
+from fallingcat.model.assemble import Floating, LockValue, assemble, floats
+from fallingcat.model.constraints import Constraint, of_equality
 from fallingcat.model.description import Description, Limits
 from fallingcat.model.doctor import examine
 from fallingcat.model.joints import Representation
@@ -24,40 +28,48 @@ from fallingcat.model.sources import Source, read
 from fallingcat.model.tree_text import tree_text
 from fallingcat.robot import poses
 from fallingcat.robot.base import AnyBase
+from fallingcat.robot.constraints import Constraints
 from fallingcat.robot.control import Control
 from fallingcat.robot.coriolis import Coriolis
 from fallingcat.robot.derivatives import Derivatives
 from fallingcat.robot.frames import Frames
-from fallingcat.robot.inputs import Inputs, Thruster, WrenchInput, actuation_of, for_another_base
+from fallingcat.robot.gradients import Gradients
+from fallingcat.robot.inputs import Inputs, Thruster, WrenchInput, acts, actuation_of, for_another_base
 from fallingcat.robot.motion import Motions
 from fallingcat.robot.reduced import Reduced
 from fallingcat.robot.runner import Wrenches, in_representation
+from fallingcat.robot.writing import Writing
 
 Array = NDArray[np.float64]
 
 
 def load(
     source: Source,
-    floating: bool = True,
+    floating: Floating = "auto",
     base: str | None = None,
-    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    gravity: Sequence[float] | None = None,
     joints: Iterable[str] | None = None,
     lock: Mapping[str, LockValue] | None = None,
     joint_dynamics: bool = False,
+    package_dirs: Iterable[str | os.PathLike[str]] = (),
 ) -> Robot:
     """Load a robot.
 
-    source: a URDF path, XML text, a `Builder`, a `Description`, or the name of a bundled robot (`fc.robots()`).
-    floating: does the base move freely, or is it welded to the world?
+    source: the path of a URDF, xacro, MJCF or SDF file, XML text, a `Builder`, a `Description`, a compiled `mujoco.MjModel`, the
+    name of a bundled robot (`fc.robots()`), or "robot_descriptions:NAME".
+    floating: does the base move freely, or is it welded to the world? "auto": it floats, unless the file joins it to the world.
     base: any link; the file's root when None. The order of the joints stays that of the file.
+    gravity: the file's when None, (0, 0, -9.81) where it says nothing.
     joints: the joints that stay movable, in this order; the rest are locked at `lock[name]` or 0.
     lock: where joints are locked; without `joints`, these are locked and the others move.
     joint_dynamics: add the joints' damping, friction and armature to the dynamics.
+    package_dirs: folders in which packages and meshes are looked for, before ROS_PACKAGE_PATH and its like.
 
     Raises `fc.ModelError` with every problem of a description that cannot be used.
     """
-    check_truth("floating", floating)
-    description, findings = read(source)
+    if not _auto(floating):
+        check_truth("floating", floating)
+    description, findings = read(source, package_dirs)
     errors = [f for f in findings if f.severity == "error"]
     if description is not None and not errors:
         errors = [f for f in examine(description) if f.severity == "error"]
@@ -69,21 +81,22 @@ def load(
     return Robot(description, floating=floating, base=base, joint_dynamics=joint_dynamics, **options)  # type: ignore[arg-type]
 
 
-class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions):
+class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions, Gradients, Writing):
     """A robot and everything that can be asked about its motion."""
 
     def __init__(
         self,
         description: Description,
         *,
-        floating: bool = True,
+        floating: Floating = "auto",
         base: str | None = None,
-        gravity: Sequence[float] = (0.0, 0.0, -9.81),
+        gravity: Sequence[float] | None = None,
         joints: Iterable[str] | None = None,
         lock: Mapping[str, LockValue] | None = None,
         joint_dynamics: bool = False,
         inputs: Inputs | None = None,
     ) -> None:
+        floating = floats(description, base) if _auto(floating) else floating
         check_truth("floating", floating)
         check_truth("joint_dynamics", joint_dynamics)
         self.description = description
@@ -93,7 +106,9 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions):
         }  # fmt: skip
         self._options: dict[str, Any] = options | {"inputs": inputs}
         super().__init__(assemble(description, base=base, **options))
-        self._actuation = None if inputs is None else actuation_of(self.model, inputs)
+        found = description.actuators if inputs is None else inputs
+        self._actuation = actuation_of(self.model, found) if inputs is not None or found else None
+        self._inputs_of_file = inputs is None
 
     # -----------------------------------------------------------------------------------------------------------------
     # What it is
@@ -175,6 +190,13 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions):
         return np.array(self._actuation.matrix).reshape(self.nv, self.m)
 
     @property
+    def actuator_names(self) -> tuple[str, ...]:
+        """The actuators that the robot's file names and that move anything, in the order of u; empty where there are none."""
+        if self._options["inputs"] is not None:
+            return ()
+        return tuple(actuator.name for actuator in self.description.actuators if acts(self.model, actuator))
+
+    @property
     def position_limits(self) -> Array:
         """(n, 2): lower and upper bound of every joint degree of freedom."""
         return np.array([(x.lower, x.upper) for x in self._limits()]).reshape(self.n, 2)
@@ -213,12 +235,25 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions):
         kept = np.array(actuation.matrix).reshape(self.nv, actuation.m) if matrix else tuple(given)  # type: ignore[arg-type]
         return Robot(self.description, base=self.base, **(self._options | {"inputs": kept}))
 
+    def view(self, q: ArrayLike | None = None, nu: ArrayLike | None = None, **options: Any) -> Any:
+        """Show the robot in the browser, with sliders, and return the viewer: v.q = ..., v.play(trajectory), v.record(path).
+
+        options: port=8080, host="127.0.0.1", open_browser=True, dark=False. Needs viser: pip install 'fallingcat[view]'.
+        """
+        # By name, since the viewer stands above the robot: nothing in the library needs it.
+        return import_module("fallingcat.apps.viewer").view(self, q, nu, **options)
+
     def __str__(self) -> str:
         return tree_text(self.model, self.description)
 
     def __repr__(self) -> str:
         base = "floating" if self.floating else "fixed"
         return f"<Robot {self.name!r}: {self.n} joint dof, {base} base {self.base!r}, {self.mass:.4g} kg>"
+
+    def __dask_tokenize__(self) -> Any:
+        from fallingcat.robot.deferred import token_of
+
+        return "fallingcat robot", token_of(self)
 
     def __reduce__(self) -> Any:
         return _rebuild, (self.description, self.base, self._options)
@@ -237,7 +272,7 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions):
         for body in self.model.bodies:
             if body.mimics:
                 continue
-            lower, upper = _range(body.limits) if body.joint.nq == 1 else (-1.0, 1.0)
+            lower, upper = coordinate_range(body.limits) if body.joint.nq == 1 else (-1.0, 1.0)
             for k in range(body.joint.nq):
                 q[body.q_at + k] = rng.uniform(lower, upper)
             start = body.joint.quaternion_at
@@ -259,13 +294,29 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions):
         """The shortest dx with integrate(q0, dx) = q1."""
         return self._run("difference", (q0, q1), out)
 
+    @or_later
     def configuration(self, H: ArrayLike, s: ArrayLike) -> Array:
         """q from the base pose H (..., 4, 4) and the joint coordinates s (paper 000, Sec. 2)."""
         return poses.configuration_from_pose(self.floating, H, s, self.nq)
 
+    @or_later
     def split(self, q: ArrayLike) -> tuple[Array, Array]:
         """The base pose H (..., 4, 4) and the joint coordinates s of a configuration."""
         return poses.split_configuration(self.floating, q, self.nq)
+
+    def xarray(self, *, dims: Sequence[str] | str | None = None, coords: Mapping[str, Any] | None = None, **arrays: Any) -> Any:
+        """Arrays as an xarray data set whose axes have names, labels and units; the methods of a robot take its variables.
+
+        arrays: q, nu, dnu, tau, ... by name, of NumPy or Dask, (..., nq) or (..., nv). dims: names of the batch axes, ("sample",)
+        for one of them if none are given. coords: their coordinates, as in xarray. A configuration has the dimension
+        "coordinate", velocities, accelerations and forces have "dof"; their labels are the names of the joints.
+
+        >>> states = robot.xarray(q=Q, nu=V, dims="time", coords={"time": t})
+        >>> robot.kinetic_energy(states.q, states.nu)  # a DataArray along time
+        """
+        from fallingcat.robot.labels import dataset
+
+        return dataset(self, arrays, dims, coords)
 
     # -----------------------------------------------------------------------------------------------------------------
     # Kinematics
@@ -332,21 +383,51 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions):
         return self._run("potential_energy", (q,), out)
 
     def base_acceleration(self, q: ArrayLike, nu: ArrayLike, ddr: ArrayLike, *, out: Array | None = None) -> Array:
-        """The base acceleration consistent with joint accelerations ddr and no base wrench, (..., 6) (paper 000, eq. 53)."""
+        """The base acceleration, (..., 6), with which joint accelerations ddr need no base wrench (paper 000, after Table 4)."""
         return self._run("base_acceleration", (q, nu, ddr), out)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Constraints
+
+    def constraints(
+        self,
+        *constraints: Constraint,
+        kp: float = 0.0,
+        kd: float = 0.0,
+        damping: float = 0.0,
+        redundant: bool | None = None,
+        home: ArrayLike | None = None,
+    ) -> Constraints:
+        """This robot with constraints: `fc.point("foot")`, `fc.weld("a", "b")`, ...; those of its description come first.
+
+        Those are loops of `fc.Builder` and equalities of MJCF and SDF.
+
+        kp, kd: gains with which violations die out (Baumgarte), 1/s^2 and 1/s. damping: compliance of the rows, m/s^2 per newton.
+        redundant: rows depend on each other, and share forces; found out when None. home: the configuration (nq,) at which
+        constraints hold that do not say where, neutral() if None; `held_at` moves them.
+
+        >>> c = robot.constraints(fc.point("lf_foot"), fc.point("rf_foot"))
+        >>> dnu, forces = c.forward_dynamics(q, nu, tau)
+        """
+        of_file = [c for item in self.description.equalities for c in of_equality(item)]
+        return Constraints(self, (*self.description.loops, *of_file, *constraints), kp, kd, damping, redundant, home)
 
 
 NO_LIMIT = 1e3
 """Some files write a huge number for a joint that turns freely; an angle drawn up to it would have no digits left."""
 
 
-def _range(limits: Limits) -> tuple[float, float]:
+def coordinate_range(limits: Limits) -> tuple[float, float]:
     """Bounds to draw a coordinate from: its limits, or a turn where there are none (or as good as none)."""
     lower = limits.lower + 0.0 if limits.lower > -NO_LIMIT else -np.inf  # NumPy takes 0 to -0 for a range upside down
     upper = limits.upper + 0.0 if limits.upper < NO_LIMIT else np.inf
     if not np.isfinite(lower):
         lower = min(-np.pi, upper - 2 * np.pi) if np.isfinite(upper) else -np.pi
     return lower, upper if np.isfinite(upper) else max(np.pi, lower + 2 * np.pi)
+
+
+def _auto(floating: object) -> bool:
+    return isinstance(floating, str) and floating == "auto"
 
 
 def _rebuild(description: Description, base: str, options: dict[str, Any]) -> Robot:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms.actuation import Actuation
-from fallingcat.algorithms.coriolis import FACTORS
 from fallingcat.arrays.arguments import Batch, check_out, prepare
-from fallingcat.choices import REPRESENTATIONS, check_choice
+from fallingcat.arrays.foreign import refuse_foreign
+from fallingcat.choices import GROUPS, REPRESENTATIONS, check_choice
 from fallingcat.codegen import Kernel
 from fallingcat.codegen.spread import spread
 from fallingcat.errors import FrameError, InputError
@@ -20,6 +20,7 @@ from fallingcat.model.joints import Representation
 from fallingcat.model.model import Model
 from fallingcat.robot.ahead import as_jobs, compile_ahead
 from fallingcat.robot.bases import check_base
+from fallingcat.robot.factors import checked_factorization
 from fallingcat.robot.methods import CompiledMethod, has_code
 from fallingcat.robot.wrenches import KEPT, BodyWrenches, Key, Table, one_state, table, taken_apart
 from fallingcat.robot.wrenches import Wrenches as FrameWrenches
@@ -30,6 +31,8 @@ from fallingcat.text import shown
 Wrenches = Mapping[str, ArrayLike] | FrameWrenches | BodyWrenches
 """Frame name -> (..., 6), acting on the robot, body-fixed in that frame; or in axes of the user's choice."""
 
+Group = Literal["product", "tangent"]
+"""How states multiply (`choices.GROUPS`)."""
 
 Result = TypeVar("Result")
 """An array, or a named tuple of arrays: what the method that asks says it returns."""
@@ -40,6 +43,10 @@ class Part:
 
     _actuation: Actuation | None = None
     """What inputs do, where they are not the joint torques."""
+    _inputs_of_file: bool = False
+    """Are they the actuators of the robot's file? Then nv numbers are generalized forces, even where there are as many inputs."""
+    _run_task: Callable[[Task, tuple[Any, ...], Any], Any] | None = None
+    """How functions of constraints are run, where not compiled."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Methods of the library's own classes that are functions of the table run compiled code."""
@@ -119,6 +126,9 @@ class Part:
         if isinstance(wrenches, BodyWrenches):
             return wrenches
         key, values = taken_apart(name, wrenches)
+        for value in values if type(values) is tuple else ():
+            if type(value) is not np.ndarray:
+                refuse_foreign(name, "wrenches", value)
         if not key[0]:
             return None
         try:
@@ -140,6 +150,21 @@ class Part:
         self._calls[key] = kernel.entry if kernel.entry_made else kernel
         if key == (kernel.task.name,):
             has_code(self, kernel)
+
+    def _ready(self, name: str, **options: Any) -> None:
+        """Make the code of a function for one state, which calls with `out=` alone would go without."""
+        key = (name, *options.items())
+        if type(self._calls.get(key, None)) in (Kernel, type(None)):
+            getattr(self, name)  # the built-in function that is to get the code
+            kernel = self.kernel(name, **options)
+            _ = kernel.entry
+            self._remember(key, kernel)
+
+    def _later(self, function: Callable[..., Any], values: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        """A method whose arguments are of Dask or xarray: what it will be called with, and a result that waits."""
+        from fallingcat.robot.deferred import method_later
+
+        return method_later(self, function, values, named)  # type: ignore[arg-type]
 
     # What composed functions take arguments and results with; over symbols (`Formulas`) it is something else.
 
@@ -172,18 +197,26 @@ def check_options(model: Model, name: str, options: Mapping[str, Any]) -> dict[s
             check_choice("axes of wrenches", value, REPRESENTATIONS)
         if option in WORDS:
             check_choice(option, value, WORDS[option])
+    if "factorization" in options:
+        options = {**options, "factorization": checked_factorization(options["factorization"])}
     base = options.get("base")
     if base is not None:
         options = {**options, "base": tuple(base) if isinstance(base, list) else base}
-        check_base(model, options["base"], options.get("representation", "mixed"))
+        check_base(model, options["base"], options.get("target_representation", options.get("representation", "mixed")))
     return dict(options)
 
 
 WORDS = {
-    "representation": REPRESENTATIONS, "factorization": tuple(FACTORS), "inputs": ("tau", "u"),
+    "representation": REPRESENTATIONS, "target_representation": REPRESENTATIONS, "source": REPRESENTATIONS,
+    "target": REPRESENTATIONS, "inputs": ("tau", "u"), "group": GROUPS,
 }  # fmt: skip
 
 
 def in_representation(representation: Representation) -> dict[str, Any]:
     """The option for a base twist that is not body-fixed."""
     return {} if isinstance(representation, str) and representation == "body" else {"representation": representation}
+
+
+def in_group(group: Group) -> dict[str, Any]:
+    """The option for a group of states on which velocities do not simply add."""
+    return {} if isinstance(group, str) and group == "product" else {"group": group}

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms.held_wrenches import SIZES
 from fallingcat.arrays.arguments import FLOAT64
+from fallingcat.arrays.foreign import LAZY, library, refuse_foreign
 from fallingcat.errors import InputError
 from fallingcat.model.model import WORLD, FrameOf, Model
 from fallingcat.spatial.vec3 import IDENTITY, add, cross, mat, matvec, scale, transpose, vec
@@ -50,12 +51,16 @@ class Wrenches:
         if axes not in SIZES:
             raise InputError("wrenches: unknown axes", expected="'body', 'mixed' or 'inertial'", got=repr(axes))
         self.axes = axes
-        self.values: Any = np.asarray(values)
+        if library(values) == "xarray":
+            hint = 'a mapping takes them: wrenches={"left_foot": w}, in the axes of the frames'
+            raise InputError("wrenches: values are an xarray object", expected="an array", got=type(values).__name__, hint=hint)
+        given: Any = values
+        self.values: Any = given if library(given) else np.asarray(given)
         if single:
             self.values = self.values[..., None, :] if self.values.ndim else self.values
         if self.values.ndim < 2 or self.values.shape[-2:] != (len(self.frames), 6):
             expected = "(..., 6)" if single else f"(..., {len(self.frames)}, 6), one wrench for each frame"
-            raise InputError("wrenches have the wrong shape", expected=expected, got=str(np.shape(values)))
+            raise InputError("wrenches have the wrong shape", expected=expected, got=str(tuple(np.shape(values))))
         self.points = _points(point, len(self.frames), axes)
         self.key: Key = (self.frames, axes, self.points)
 
@@ -106,6 +111,8 @@ def taken_apart(name: str, wrenches: Any) -> tuple[Key, Any]:
     if type(wrenches) is dict or isinstance(wrenches, Mapping):
         return (tuple(wrenches), "body", None), tuple(wrenches.values())
     if isinstance(wrenches, Wrenches):
+        if library(wrenches.values) in LAZY:
+            refuse_foreign(name, "wrenches", wrenches.values)
         return wrenches.key, wrenches.values
     raise InputError(
         f"{name}: wrenches is not a mapping", expected="frame name -> (..., 6), or fc.Wrenches", got=type(wrenches).__name__,
@@ -117,10 +124,7 @@ def one_state(values: Any, shapes: list[tuple[int, ...]]) -> Array | None:
     """Plain wrenches for one state one after the other; None if they are anything else."""
     if type(values) is np.ndarray:
         return values.reshape(-1) if values.ndim == 2 and values.dtype == FLOAT64 else None
-    try:
-        if [v.shape for v in values] != shapes:
-            return None
-    except AttributeError:
+    if any(type(v) is not np.ndarray for v in values) or [v.shape for v in values] != shapes:
         return None
     together = np.concatenate(values)
     return together if type(together) is np.ndarray and together.dtype == FLOAT64 else None

@@ -1,0 +1,78 @@
+"""Arrays that are not NumPy's, told by the module of their type: nothing is imported to find out.
+
+Arguments are looked at where they would be converted, so that plain arrays never meet this. Arrays of Dask and xarray may wait:
+their numbers may be on a disk, on another machine, or not computed yet. Arrays of JAX, PyTorch and CuPy carry gradients, or are
+on another device. Converting either in silence would be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import lru_cache, wraps
+from typing import Any, TypeVar, cast
+
+from fallingcat.errors import InputError
+
+LAZY = {"dask": "a Dask array", "xarray": "an xarray object"}
+FRAMEWORKS = {"jax": "JAX", "jaxlib": "JAX", "torch": "PyTorch", "cupy": "CuPy"}
+DOORS = {"JAX": "fc.jax", "PyTorch": "fc.torch"}
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class LazyArrayError(InputError):
+    """An argument belongs to Dask or xarray. The methods of a robot catch this and build what is to be computed later."""
+
+
+def library(value: Any) -> str:
+    """The library that a value's type, or one that it derives from, comes from, if it is none of NumPy's; else an empty text."""
+    return _library(cast(Hashable, type(value)))
+
+
+@lru_cache(256)
+def _library(kind: Hashable) -> str:
+    for ancestor in cast(type, kind).__mro__:
+        name = ancestor.__module__.partition(".")[0]
+        if name in LAZY or (name in FRAMEWORKS and hasattr(kind, "shape")):
+            return name
+    return ""
+
+
+def refuse_foreign(where: str, name: str, value: Any) -> None:
+    """Raise for an array that must not be converted in silence; `LazyArrayError` for one that may wait."""
+    several = (type(value) is list or type(value) is tuple) and bool(value)
+    found = library(value[0] if several else value)
+    if not found:
+        return
+    what = f"{where}: {name}" if where else name
+    if found in FRAMEWORKS:
+        raise _of_a_framework(what, FRAMEWORKS[found])
+    if several:
+        hint = "make one array of them first, as with dask.array.stack"
+        raise InputError(f"{what} is a list of arrays that are not NumPy's", got=LAZY[found], hint=hint)
+    raise LazyArrayError(
+        f"{what} is {LAZY[found]}", expected="an array of numbers that are in memory",
+        hint="methods of a robot and functions of fc.compile take it as it is; elsewhere pass x.compute() or x.values",
+    )  # fmt: skip
+
+
+def _of_a_framework(what: str, framework: str) -> InputError:
+    """Where to go with an array of JAX, PyTorch or CuPy."""
+    hint = "everything is computed on the CPU: cupy.asnumpy(x) copies it"
+    if framework in DOORS:
+        hint = f"{DOORS[framework]}(robot) has the functions that take it and can be differentiated; np.asarray(x) converts it"
+    return InputError(f"{what} is an array of {framework}", expected="an array of NumPy", hint=hint)
+
+
+def or_later(function: Function) -> Function:
+    """A method that takes arguments of Dask and xarray too, and then gives results of their kind."""
+
+    @wraps(function)
+    def method(self: Any, *values: Any, **named: Any) -> Any:
+        try:
+            return function(self, *values, **named)
+        except LazyArrayError:
+            pass
+        return self._later(function, values, named)
+
+    return cast(Function, method)

@@ -1,0 +1,100 @@
+"""xarray objects: a function of states by the names of their axes, with labels on what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fallingcat.arrays.blocks import Argument
+from fallingcat.errors import InputError
+from fallingcat.suggest import closest
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis that belongs to one state."""
+
+    dim: str
+    labels: tuple[str, ...] = ()
+    """One for each entry, if they have names."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The name of an array, its axes, and what is said about it."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    attrs: dict[str, str] = field(default_factory=dict)
+
+
+def apply(
+    run: Callable[..., Any], where: str, arguments: Sequence[Argument], inputs: Sequence[Labels], outputs: Sequence[Labels]
+) -> Any:
+    """`run(*arrays)` on the arrays within xarray objects; batch axes meet by their names, and keep their coordinates."""
+    import xarray as xr
+
+    values, dims = [], []
+    for k, (argument, labels) in enumerate(zip(arguments, inputs, strict=True)):
+        value, core = argument.value, [f"__{k}_{i}" for i in range(argument.core)]
+        if isinstance(value, xr.DataArray):
+            value = _own_axes(xr, where, argument, labels, core)
+        values.append(value)
+        dims.append(core)
+    batch = {str(d) for v in values if isinstance(v, xr.DataArray) for d in v.dims}
+    named = [_unlike(labels, batch) for labels in outputs]
+    results = xr.apply_ufunc(
+        run,
+        *values,
+        input_core_dims=dims,
+        output_core_dims=[[a.dim for a in o.axes] for o in named],
+        dask="allowed",
+        join="exact",
+    )
+    several = results if isinstance(results, tuple) else (results,)
+    labelled = [_with_labels(r, o) for r, o in zip(several, named, strict=True)]
+    return labelled if isinstance(results, tuple) else labelled[0]
+
+
+def _own_axes(xr: Any, where: str, argument: Argument, labels: Labels, core: Sequence[str]) -> Any:
+    """The array with the axes of a state in the robot's order and under names that no other argument has."""
+    value = argument.value
+    wanted = [axis.dim for axis in labels.axes]
+    if value.ndim < argument.core:
+        raise InputError(
+            f"{where}: {argument.name} has too few dimensions", expected=f"(..., {', '.join(wanted)})", got=str(value.dims)
+        )
+    found = wanted if wanted and all(dim in value.dims for dim in wanted) else list(value.dims[value.ndim - argument.core :])
+    for dim, axis in zip(found, labels.axes, strict=False):
+        if dim in value.indexes and axis.labels and value.indexes[dim].dtype.kind in "OUT":
+            value = _in_order(where, argument.name, value, dim, axis)
+    return value.drop_vars([name for name in value.coords if set(value[name].dims) & set(found)]).rename(
+        dict(zip(found, core, strict=True))
+    )
+
+
+def _in_order(where: str, name: str, value: Any, dim: str, axis: Axis) -> Any:
+    """Entries by their labels, where these are the robot's in another order."""
+    labels = tuple(map(str, value.indexes[dim]))
+    if labels == axis.labels:
+        return value
+    odd = [label for label in labels if label not in axis.labels]
+    lost = [label for label in axis.labels if label not in labels]
+    if odd or lost or len(set(labels)) != len(labels):
+        got = f"{odd[0]!r} among them" if odd else f"{lost[0]!r} missing" if lost else "one of them twice"
+        hint = closest(odd[0], axis.labels) if odd else ""
+        raise InputError(f"{where}: the labels of {name} are not this robot's", expected=f"{axis.labels}", got=got, hint=hint)
+    return value.sel({dim: list(axis.labels)})
+
+
+def _unlike(labels: Labels, batch: set[str]) -> Labels:
+    """Axes whose names no batch axis has."""
+    axes = tuple(Axis(a.dim + "_of_result" if a.dim in batch else a.dim, a.labels) for a in labels.axes)
+    return Labels(labels.name, axes, labels.attrs)
+
+
+def _with_labels(result: Any, labels: Labels) -> Any:
+    result = result.assign_coords({a.dim: list(a.labels) for a in labels.axes if a.labels})
+    result.attrs = dict(labels.attrs)
+    return result.rename(labels.name)

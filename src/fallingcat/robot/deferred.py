@@ -1,0 +1,190 @@
+"""Methods of a robot with arguments of Dask and xarray: the same method, called later, block by block.
+
+What a block needs is the robot, the name of the method and the options; arrays are the blocks.
+Wrenches on frames are arrays, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fallingcat.arrays.blocks import Argument, blockwise, probe
+from fallingcat.arrays.foreign import library
+from fallingcat.arrays.labelled import Labels, apply
+from fallingcat.arrays.sent import Sent
+from fallingcat.errors import FallingCatError, InputError
+from fallingcat.robot import labels as names
+from fallingcat.robot.runner import Part
+from fallingcat.robot.wrenches import Wrenches
+
+if TYPE_CHECKING:
+    from fallingcat.robot.constraints import Constraints
+    from fallingcat.robot.own import CompiledFunction
+    from fallingcat.robot.robot import Robot
+
+AXES = {"dt": 0, "H": 2, "controls": 2, "active": 1, "forces": 1} | dict.fromkeys(names.SIZES, 1)
+"""Arguments that are arrays, and their axes that belong to one state."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A method with everything but its arrays; can be sent."""
+
+    method: str
+    """Empty for a function of `fc.compile`, which is called itself."""
+    arrays: tuple[str, ...]
+    """Arguments by name; wrenches[...] for those on frames."""
+    options: tuple[tuple[str, Any], ...] = ()
+    wrenches: tuple[Any, ...] | None = None
+    """Frames, axes and points, if there are wrenches."""
+
+    def __dask_tokenize__(self) -> Any:
+        options = [(name, value.token if isinstance(value, Sent) else value) for name, value in self.options]
+        return ("fallingcat", self.method, self.arrays, repr(options), repr(self.wrenches))
+
+    def __call__(self, *values: Any, sent: Sent) -> Any:
+        if not self.method:
+            return sent.value(*values)
+        named: dict[str, Any] = {n: v.value if isinstance(v, Sent) else v for n, v in self.options}
+        if self.wrenches is not None:
+            count = sum(name.startswith("wrenches[") for name in self.arrays)
+            named["wrenches"] = _wrenches(self.wrenches, values[len(values) - count :])
+        named |= {n: v for n, v in zip(self.arrays, values, strict=True) if not n.startswith("wrenches[")}
+        return getattr(sent.value, self.method)(**named)
+
+
+def _wrenches(about: tuple[Any, ...], values: Sequence[Any]) -> Any:
+    frames, axes, points = about
+    if axes is None:
+        return dict(zip(frames, values, strict=True))
+    return Wrenches(frames, values[0], axes, points)
+
+
+def method_later(
+    robot: Robot | Constraints, function: Callable[..., Any], values: tuple[Any, ...], named: Mapping[str, Any]
+) -> Any:
+    """A method of a robot, or of its constraints, with at least one argument of Dask or xarray."""
+    name = function.__name__.removeprefix("_")
+    given = dict(inspect.signature(function).bind(robot, *values, **named).arguments)
+    given.pop(next(iter(given)))
+    if given.pop("out", None) is not None:
+        raise InputError(f"{name}: out= cannot be given where the result comes later", hint="use what it returns")
+    wrenches = given.pop("wrenches", None)
+    arrays = {n for n, v in given.items() if n in AXES and v is not None and not _feedback(v)}
+    arguments = [Argument(n, given[n], AXES[n]) for n in given if n in arrays]
+    options = {n: _sent(v) if _feedback(v) else v for n, v in given.items() if n not in arrays}
+    for option, value in options.items():
+        if library(value):
+            raise InputError(f"{name}: {option} cannot come later", expected="a value", got=type(value).__name__)
+    about = None
+    if wrenches is not None:
+        about, more = _taken_apart(wrenches)
+        arguments += more
+    call = Call(function.__name__, tuple(a.name for a in arguments), tuple(options.items()), about)
+    return _later(robot, call, name, Sent(token_of(robot), robot, _version()), arguments, options)
+
+
+def _feedback(value: Any) -> bool:
+    """Is it a function, and not something that waits for its value?"""
+    return callable(value) and not library(value)
+
+
+def _sent(feedback: Any) -> Sent:
+    """A function that blocks call: it travels once, under a name that says what it does."""
+    if hasattr(feedback, "kernel"):
+        return Sent(token_of_function(feedback), feedback, _version())
+    try:
+        from dask.base import tokenize
+    except ImportError:  # xarray alone: nothing travels
+        return Sent(repr(feedback), feedback, _version())
+    return Sent(_digest(str(tokenize(feedback))), feedback, _version())
+
+
+def _taken_apart(wrenches: Any) -> tuple[tuple[Any, ...], list[Argument]]:
+    if isinstance(wrenches, Wrenches):
+        return (wrenches.frames, wrenches.axes, wrenches.points), [Argument("wrenches[...]", wrenches.values, 2)]
+    found = dict(wrenches)
+    return (tuple(found), None, None), [Argument(f"wrenches[{f!r}]", v, 1) for f, v in found.items()]
+
+
+def function_later(function: CompiledFunction, values: tuple[Any, ...]) -> Any:
+    """A function of `fc.compile` with at least one argument of Dask or xarray."""
+    inputs = [i.name for i in function.kernel.task.inputs]
+    arguments = [Argument(n, v, 1) for n, v in zip(inputs, values, strict=True)]
+    sent = Sent(token_of_function(function), function, _version())
+    return _later(function.robot, Call("", tuple(inputs)), function.__name__, sent, arguments, {})
+
+
+def _later(robot: Any, call: Call, name: str, sent: Sent, arguments: Sequence[Argument], options: Mapping[str, Any]) -> Any:
+    try:
+        import dask.array  # noqa: F401
+    except ImportError:
+        if any(library(getattr(a.value, "data", None)) or library(a.value) == "dask" for a in arguments):
+            raise FallingCatError("Dask is not whole: pip install 'fallingcat[dask]'") from None
+
+    def run(*values: Any) -> Any:
+        if not any(library(v) for v in values):
+            return call(*values, sent=sent)
+        return blockwise(call, name, sent, [Argument(a.name, v, a.core) for a, v in zip(arguments, values, strict=True)])
+
+    if not any(library(a.value) == "xarray" for a in arguments):
+        return run(*(a.value for a in arguments))
+    inputs = [_labels(robot, a) for a in arguments]
+    results = probe(call, sent, [Argument(a.name, _in_place(a, i), a.core) for a, i in zip(arguments, inputs, strict=True)])
+    several = isinstance(results, tuple)
+    shapes = [r.shape[1:] for r in (results if several else (results,))]
+    if _constrains(robot):
+        outputs = names.of_constraint_results(robot, name, shapes)
+    else:
+        outputs = names.of_results(robot, name, shapes, options)
+    made = apply(run, name, arguments, inputs, outputs)
+    return made if not several else type(results)(*made) if hasattr(results, "_fields") else tuple(made)
+
+
+def _labels(robot: Any, argument: Argument) -> Labels:
+    shape = getattr(argument.value, "shape", ())
+    sizes = dict(zip(getattr(argument.value, "dims", ()), shape, strict=False))
+    length = sizes.get("dof", shape[-1] if shape else 0)
+    if _constrains(robot):
+        return names.of_constraint_input(robot, argument.name, length)
+    return names.of_input(robot, argument.name, length)
+
+
+def _constrains(robot: Any) -> bool:
+    """Are these a robot's constraints, and not the robot itself?"""
+    return not isinstance(robot, Part)
+
+
+def _in_place(argument: Argument, labels: Labels) -> Any:
+    """An xarray argument with the axes of a state last, for its shape."""
+    value = argument.value
+    wanted = [a.dim for a in labels.axes]
+    if library(value) == "xarray" and hasattr(value, "transpose") and wanted and all(dim in value.dims for dim in wanted):
+        return value.transpose(..., *wanted)
+    return value
+
+
+def token_of(robot: Robot | Constraints) -> str:
+    """A name that differs whenever what a robot, or its constraints, compute does."""
+    if not isinstance(robot, Part):
+        return _digest(type(robot).__qualname__, robot.token, _version())
+    return _digest(type(robot).__qualname__, robot.model.digest, repr(robot._actuation), _version())
+
+
+def token_of_function(function: CompiledFunction) -> str:
+    """Likewise, for a function of `fc.compile`: by its program."""
+    return _digest(function.__name__, str(function.kernel.program), _version())
+
+
+def _digest(*words: str) -> str:
+    return hashlib.sha256("\0".join(words).encode()).hexdigest()[:32]
+
+
+def _version() -> str:
+    import fallingcat
+
+    return fallingcat.__version__

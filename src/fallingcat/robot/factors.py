@@ -1,0 +1,74 @@
+"""Somebody's own factor B(v, I) of the velocity products of one body (paper 001, Def. 4), checked where it comes in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from fallingcat.algorithms.coriolis import FACTORS
+from fallingcat.choices import check_choice
+from fallingcat.errors import InputError
+from fallingcat.spatial import Inertia, Motion
+from fallingcat.text import shown
+
+TOLERANCE = 1e-9
+"""Of B(v, I) v against v x* (I v), relative to the largest entry, or to one."""
+
+
+@dataclass(frozen=True)
+class GivenFactor:
+    """A user's function as algorithms call it: over lists of any scalar, where the function gets arrays of objects."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, v: Sequence[Any], I: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        B = np.asarray(self.function(np.array(v, dtype=object), np.array(I, dtype=object)), dtype=object)
+        if B.shape != (6, 6):
+            raise InputError("factorization: B(v, I) does not fit", expected="a 6 x 6 matrix", got=f"shape {B.shape}")
+        rows: list[list[Any]] = B.tolist()
+        return rows
+
+
+def checked_factorization(value: Any) -> Any:
+    """One of the words, or a function B(v, I) that is a factor of velocity products."""
+    if isinstance(value, GivenFactor):
+        return value
+    if not callable(value):
+        check_choice("factorization", value, FACTORS)
+        return value
+    if type(value).__hash__ is None:  # it is looked up at every call
+        raise InputError("factorization: B cannot be looked up", expected="a function", got=shown(value))
+    return _given(value)
+
+
+@lru_cache(maxsize=256)
+def _given(function: Callable[..., Any]) -> GivenFactor:
+    """Checked once for each function, on three bodies that move at random."""
+    factor, rng = GivenFactor(function), np.random.default_rng(0)
+    for _ in range(3):
+        half, v = rng.normal(size=(3, 3)), Motion.of(rng.normal(size=6).tolist(), 0)
+        moments = (half @ half.T)[np.triu_indices(3)]
+        inertia = Inertia.from_com(rng.uniform(0.5, 2.0), tuple(rng.normal(size=3).tolist()), tuple(moments.tolist()), 0)
+        _check_product(factor, v, inertia)
+    return factor
+
+
+def _check_product(factor: GivenFactor, v: Motion, inertia: Inertia) -> None:
+    expected = np.array(v.cross(inertia @ v).entries())
+    try:
+        found = np.array(factor(v.entries(), inertia.matrix()), dtype=np.float64) @ np.array(v.entries())
+    except InputError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise InputError("factorization: B(v, I) does not fit", expected="a 6 x 6 matrix of numbers", got=str(error)) from error
+    distance = float(np.abs(found - expected).max() / max(1.0, np.abs(expected).max()))
+    if not distance < TOLERANCE:
+        raise InputError(
+            "factorization: B(v, I) v is not the velocity product of a body",
+            expected="v x* (I v), for every twist v and 6 x 6 inertia I, (linear; angular)",
+            got=f"a difference of {distance:.1e}",
+        )
