@@ -1,8 +1,8 @@
 """Steps of a robot in time, and their exact derivatives, on the group of states (paper 000, eq. 17).
 
 A state x = (q, nu) moves by x + w: q along its group with the first half of w, nu by adding the second half. Its rate is
-k(x) = (nu, FD(q, nu, tau)); torques and wrenches stay as they are during a step. Both methods below are written once and
-run with or without derivatives: z = (z_H, z_s, z_v, z_r) before the step and the inputs u to z after it, by
+k(x) = (nu, FD(q, nu, tau)); torques and wrenches stay as they are during a step. Numbers take the methods of `march`; those
+below run on symbols and with derivatives: z = (z_H, z_s, z_v, z_r) before the step and the inputs u to z after it, by
 
     d(x + w) = Ad(exp(-w)) dx + J_r(w) dw.
 """
@@ -18,9 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat import scalar
 from fallingcat.arrays.axes import common_axes
-from fallingcat.choices import check_choice
+from fallingcat.arrays.foreign import refuse_foreign
+from fallingcat.choices import GROUPS, check_choice
 from fallingcat.codegen.matmul import matmul
 from fallingcat.control.expm import expm
+from fallingcat.control.march import March
 from fallingcat.errors import InputError, TraceError
 from fallingcat.functions import quaternions
 from fallingcat.task import Input, Output, Task
@@ -63,10 +65,15 @@ def step(
     """The state after the time dt under constant torques; see `Robot.step`."""
     scheme = _scheme(method, SCHEMES)
     forces = None if wrenches is None else robot._on_bodies("step", wrenches)
-    task, values, inputs = _task(robot, "step", (q, nu, tau), forces, Step)
-    results, motion = _prepared(robot, task, values, forces, inputs, dt, out, derivatives=False)
-    last = scheme(motion, motion.start(), motion.dt)
-    return Step(*_copied(results, (last.q, last.nu)))
+    task, values, inputs = task_of(robot, "step", (q, nu, tau), forces, Step)
+    results, motion = prepared(robot, task, values, forces, inputs, dt, out, derivatives=False)
+    if robot._run_task is not None:  # over symbols
+        last = scheme(motion, motion.start(), motion.dt)
+        return Step(*_copied(results, (last.q, last.nu)))
+    march = March(motion, method)
+    to_q, to_nu = np.empty(motion.q.shape), np.empty(motion.nu.shape)
+    march.step(*march.in_rows(motion.q, motion.nu, to_q, to_nu))
+    return Step(*_copied(results, (to_q, to_nu)))
 
 
 def discretize(
@@ -76,8 +83,8 @@ def discretize(
     """The linear map of perturbations over the time dt; see `Robot.discretize`."""
     scheme = _scheme(method, {"zoh": None} | SCHEMES)
     forces = None if wrenches is None else robot._on_bodies("discretize", wrenches)
-    task, values, inputs = _task(robot, "discretize", (q, nu, tau), forces, Discretization)
-    results, motion = _prepared(robot, task, values, forces, inputs, dt, out, derivatives=True)
+    task, values, inputs = task_of(robot, "discretize", (q, nu, tau), forces, Discretization)
+    results, motion = prepared(robot, task, values, forces, inputs, dt, out, derivatives=True)
     if scheme is None:
         return Discretization(*_copied(results, _flow(robot, motion)))
     slope = scheme(motion, motion.start(), motion.dt).slope
@@ -102,24 +109,42 @@ def _flow(robot: Robot, motion: Motion) -> tuple[Array, Array]:
     return E[..., :m, :m], E[..., :m, m:]
 
 
-def state_plus(robot: Robot, q: ArrayLike, nu: ArrayLike, z: ArrayLike, out: Any = None) -> Step:
+def state_plus(robot: Robot, q: ArrayLike, nu: ArrayLike, z: ArrayLike, group: str = "product", out: Any = None) -> Step:
     """The state moved by z; see `Robot.state_plus`."""
-    task, values, _ = _task(robot, "state_plus", (q, nu, z), None, Step)
+    check_choice("group", group, GROUPS)
+    task, values, _ = task_of(robot, "state_plus", (q, nu, z), None, Step)
     batch = robot._prepare(task, values)
     results = robot._results(task, batch.shape, out)
     q0, nu0, z0 = map(robot._numbers, batch.arrays)
-    moved = robot.integrate(q0, np.ascontiguousarray(z0[..., : robot.nv]))
-    return Step(*_copied(results, (moved, nu0 + z0[..., robot.nv :])))
+    z_q, z_nu = np.ascontiguousarray(z0[..., : robot.nv]), z0[..., robot.nv :]
+    if group == "tangent":
+        D = robot.integrate_derivatives(z_q)
+        nu0, z_nu = _applied(D.dq_dq, nu0), _applied(D.dq_ddx, z_nu)
+    return Step(*_copied(results, (robot.integrate(q0, z_q), nu0 + z_nu)))
 
 
-def state_minus(robot: Robot, q0: ArrayLike, nu0: ArrayLike, q1: ArrayLike, nu1: ArrayLike, out: Any = None) -> Array:
+def state_minus(
+    robot: Robot, q0: ArrayLike, nu0: ArrayLike, q1: ArrayLike, nu1: ArrayLike, group: str = "product", out: Any = None
+) -> Array:
     """The z from one state to another; see `Robot.state_minus`."""
-    task, values, _ = _task(robot, "state_minus", (q0, nu0, q1, nu1), None, None)
+    check_choice("group", group, GROUPS)
+    task, values, _ = task_of(robot, "state_minus", (q0, nu0, q1, nu1), None, None)
     batch = robot._prepare(task, values)
     (z,) = robot._results(task, batch.shape, out)
     a, b, c, d = map(robot._numbers, batch.arrays)
-    z[..., : robot.nv], z[..., robot.nv :] = robot.difference(a, c), d - b
+    z_q = robot.difference(a, c)
+    if group == "tangent":
+        Ad: Any = robot.integrate_derivatives(z_q).dq_dq
+        J_inverse: Any = robot._run("right_jacobian_inverse", (z_q,), None)
+        z[..., : robot.nv], z[..., robot.nv :] = z_q, _applied(J_inverse, d - _applied(Ad, b))
+    else:
+        z[..., : robot.nv], z[..., robot.nv :] = z_q, d - b
     return z
+
+
+def _applied(A: Any, x: Any) -> Any:
+    """A x."""
+    return _product(np.asarray(A), np.asarray(x)[..., None])[..., 0]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -173,16 +198,16 @@ class Motion:
     def rate(self, x: State) -> Tangent:
         """k = (nu, FD) at a state."""
         nv = self.robot.nv
-        a = self._dynamics("forward_dynamics", x)
+        a = self.dynamics("forward_dynamics", x)
         value = np.concatenate([x.nu, a], axis=-1)
         if not self.derivatives:
             return Tangent(value, x.slope)
-        FD = self._dynamics("forward_dynamics_derivatives", x)
+        FD = self.dynamics("forward_dynamics_derivatives", x)
         rows = _product(FD.ddnu_dq, x.slope[..., :nv, :]) + _product(FD.ddnu_dnu, x.slope[..., nv:, :])
         rows[..., 2 * nv :] += self._by_inputs(x, np.asarray(FD.Minv))
         return Tangent(value, np.concatenate([np.broadcast_to(x.slope[..., nv:, :], rows.shape), rows], axis=-2))
 
-    def _dynamics(self, name: str, x: State) -> Any:
+    def dynamics(self, name: str, x: State) -> Any:
         if self.inputs.get("inputs") == "u":
             return self.robot._run(name, (x.q, x.nu, self.tau), None, self.forces.get("wrenches"), **self.inputs)
         return getattr(self.robot, name)(x.q, x.nu, self.tau, **self.forces)
@@ -266,6 +291,8 @@ def generalized(robot: Robot, name: str, tau: Any) -> tuple[Any, dict[str, str]]
 
     Joint torques (..., n) get a base wrench of zero before them; what fits nowhere stays as it is, to be refused.
     """
+    if type(tau) is not np.ndarray:
+        refuse_foreign(name, "tau", tau)
     try:
         a = np.asarray(tau)
     except (ValueError, TypeError):
@@ -275,13 +302,14 @@ def generalized(robot: Robot, name: str, tau: Any) -> tuple[Any, dict[str, str]]
         if size not in (robot.m, robot.nv, -1):
             expected = f"(..., {robot.m}), the inputs of this robot, or (..., {robot.nv}), generalized forces"
             raise InputError(f"{name}: tau has the wrong shape", expected=expected, got=str(a.shape))
-        return tau, {"inputs": "tau" if size == robot.nv != robot.m else "u"}
+        forces = size == robot.nv and (robot.m != robot.nv or robot._inputs_of_file)
+        return tau, {"inputs": "tau" if forces else "u"}
     if size != robot.n or robot.n == robot.nv:
         return tau, {}
     return np.concatenate([np.zeros((*a.shape[:-1], robot.nv - robot.n)), a], axis=-1), {}
 
 
-def _task(
+def task_of(
     robot: Robot, name: str, values: tuple[Any, ...], forces: BodyWrenches | None, results: type | None
 ) -> tuple[Task, tuple[Any, ...], dict[str, str]]:
     """A task for the checks of arguments and outputs, the arguments themselves, and whether tau are inputs."""
@@ -304,12 +332,20 @@ def _task(
     return Task(name, tuple(inputs), outputs, len, results=results), values, drive
 
 
-def _prepared(
-    robot: Robot, task: Task, values: tuple[Any, ...], forces: BodyWrenches | None, inputs: dict[str, str], dt: ArrayLike,
-    out: Any, derivatives: bool,
+def prepared(
+    robot: Robot,
+    task: Task,
+    values: tuple[Any, ...],
+    forces: BodyWrenches | None,
+    inputs: dict[str, str],
+    dt: ArrayLike,
+    out: Any,
+    derivatives: bool,
 ) -> tuple[tuple[Array, ...], Motion]:
     """Checked outputs, and the motion with all its arguments broadcast."""
     batch = robot._prepare(task, values, check=False)  # the robot's functions look at quaternions
+    if type(dt) is not float:
+        refuse_foreign(task.name, "dt", dt)
     try:
         h = robot._numbers(dt)
     except (TypeError, ValueError):

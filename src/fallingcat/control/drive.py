@@ -1,0 +1,168 @@
+"""What drives a robot along a motion: torques for every step, or a feedback of the state and the time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fallingcat.arrays.foreign import refuse_foreign
+from fallingcat.codegen import Kernel
+from fallingcat.control.steps import generalized
+from fallingcat.errors import InputError
+from fallingcat.text import shown
+
+if TYPE_CHECKING:
+    from fallingcat.robot.robot import Robot
+
+Array = NDArray[np.float64]
+Controller = Callable[..., Any]
+"""(q, nu, t) -> tau, over the leading axes of q (..., nq) and nu (..., nv); t is one number."""
+
+
+class Drive:
+    """Fills the torques of a motion: all of them, or those of the joints behind a base wrench of zero."""
+
+    def __init__(self, where: str, tau: Array, size: int) -> None:
+        self._where = where
+        self._place = tau[..., tau.shape[-1] - size :]
+
+    def at(self, step: int, q: Array, nu: Array, t: float) -> None:
+        """Write the torques of a step, which starts in a state at a time."""
+        raise NotImplementedError
+
+
+class Given(Drive):
+    """Controls (..., steps, size) that are known before."""
+
+    def __init__(self, where: str, tau: Array, controls: NDArray[Any]) -> None:
+        super().__init__(where, tau, controls.shape[-1])
+        self._controls = np.moveaxis(controls, -2, 0)
+
+    def at(self, step: int, q: Array, nu: Array, t: float) -> None:
+        """The last ones are held at the end of the motion."""
+        np.copyto(self._place, self._controls[min(step, len(self._controls) - 1)])
+
+
+class Feedback(Drive):
+    """A Python function of the state and the time."""
+
+    def __init__(self, where: str, tau: Array, size: int, controller: Controller) -> None:
+        super().__init__(where, tau, size)
+        self._controller = controller
+
+    def at(self, step: int, q: Array, nu: Array, t: float) -> None:
+        """Its result must have as many entries as that of the first call."""
+        found = _result(self._where, self._controller(q, nu, t), self._place.shape)
+        np.copyto(self._place, found)
+
+
+class Compiled(Drive):
+    """A function of `fc.compile` with arguments among q, nu and t."""
+
+    def __init__(self, where: str, tau: Array, size: int, kernel: Kernel) -> None:
+        super().__init__(where, tau, size)
+        shape = tau.shape[:-1]
+        rows = (math.prod(shape),) if shape else ()
+        self._call = kernel if shape else kernel.entry
+        self._names = [i.name for i in kernel.task.inputs]
+        self._t, self._u = np.empty((*rows, 1)), np.empty((*rows, size))
+
+    def at(self, step: int, q: Array, nu: Array, t: float) -> None:
+        """As compiled code, into memory that is there."""
+        self._t[...] = t
+        given = {"q": q, "nu": nu}
+        values = [self._t if name == "t" else _rows_of(given[name], self._u) for name in self._names]
+        self._call(*values, out=self._u)
+        np.copyto(self._place, self._u.reshape(self._place.shape))
+
+
+def _rows_of(x: Array, like: Array) -> Array:
+    return x.reshape(*like.shape[:-1], x.shape[-1])
+
+
+class Driven(NamedTuple):
+    """The forces of a motion, and what fills them."""
+
+    tau: Array
+    """(..., nv), or (..., m) for inputs of the robot."""
+    inputs: dict[str, str]
+    """Says that tau are inputs, if they are."""
+    drive: Drive
+
+
+def given(robot: Robot, where: str, controls: NDArray[Any], shape: tuple[int, ...]) -> Driven:
+    """Controls (..., steps, size) for robots of the leading axes `shape`."""
+    tau, inputs = _memory(robot, where, shape, controls.shape[-1])
+    return Driven(tau, inputs, Given(where, tau, controls))
+
+
+def feedback(robot: Robot, where: str, controller: Any, q: Array, nu: Array, t: float) -> Driven:
+    """A feedback; a Python function is called once, to see how many torques it gives."""
+    kernel = getattr(controller, "kernel", None)
+    if isinstance(kernel, Kernel):
+        _check_compiled(robot, where, kernel)
+        size = kernel.task.outputs[0].size
+        tau, inputs = _memory(robot, where, q.shape[:-1], size)
+        return Driven(tau, inputs, Compiled(where, tau, size, kernel))
+    if not callable(controller):
+        expected = "a function (q, nu, t) -> tau"
+        raise InputError(f"{where}: the feedback cannot be called", expected=expected, got=shown(controller))
+    size = _result(where, controller(q, nu, t), (*q.shape[:-1], -1)).shape[-1]
+    tau, inputs = _memory(robot, where, q.shape[:-1], size)
+    return Driven(tau, inputs, Feedback(where, tau, size, controller))
+
+
+def _memory(robot: Robot, where: str, shape: tuple[int, ...], size: int) -> tuple[Array, dict[str, str]]:
+    """Forces of zero, in the convention of `Robot.step`, that `size` numbers a robot are to go to."""
+    forces, inputs = generalized(robot, where, np.zeros((*shape, size)))
+    wanted = robot.m if inputs.get("inputs") == "u" else robot.nv
+    if forces.shape[-1] != wanted:
+        expected = f"(..., {robot.nv}), or (..., {robot.m}), the inputs of this robot"
+        raise InputError(f"{where}: torques have the wrong shape", expected=expected, got=f"(..., {size})")
+    return np.array(forces, dtype=np.float64), inputs
+
+
+def _check_compiled(robot: Robot, where: str, kernel: Kernel) -> None:
+    """A compiled feedback takes q, nu and t, or some of them, and gives one vector."""
+    sizes = {"q": robot.nq, "nu": robot.nv, "t": 1}
+    expected = ", ".join(f"{name} ({size})" for name, size in sizes.items())
+    for i in kernel.task.inputs:
+        if sizes.get(i.name) != i.size:
+            hint = "fc.compile(f, robot, t=1) for a function f(r, q, nu, t), with the time in t[0]"
+            raise InputError(
+                f"{where}: the compiled feedback takes something else than the state and the time",
+                expected=f"arguments among {expected}", got=f"{i.name} ({i.size})", hint=hint,
+            )  # fmt: skip
+    if len(kernel.task.outputs) != 1 or len(kernel.task.outputs[0].shape) != 1:
+        got = f"shape {kernel.task.outputs[0].shape}"
+        raise InputError(f"{where}: the compiled feedback gives no vector", expected="torques or inputs, (nv,) or (m,)", got=got)
+
+
+def _result(where: str, value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """What a feedback returns as an array that fits all robots; its last axis is as in `shape`, or free where that is -1."""
+    if type(value) is not np.ndarray:
+        refuse_foreign(where, "the feedback's result", value)
+        try:
+            value = np.asarray(value)
+        except (TypeError, ValueError):
+            value = np.array(None)
+    last = value.shape[-1] if value.ndim else -1
+    free = shape[-1] == -1 and last >= 0
+    fits = value.dtype.kind in "fiub" and (free or last == shape[-1])
+    if fits and (value.shape[:-1] == shape[:-1] or _broadcasts(value.shape[:-1], shape[:-1])):
+        return np.asarray(value)
+    words = ", ".join("torques" if n == -1 else str(n) for n in shape)
+    got = f"{value.shape} of dtype {value.dtype}"
+    hint = "q and nu have all robots in their leading axes: write q[..., 7:], not q[7:]"
+    raise InputError(f"{where}: what the feedback returns does not fit", expected=f"({words})", got=got, hint=hint)
+
+
+def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(shape, to) == to
+    except ValueError:
+        return False
