@@ -1,0 +1,130 @@
+"""Which functions are exported: names with options, as words or in Python, and a user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fallingcat.choices import check_choice
+from fallingcat.codegen import Kernel
+from fallingcat.codegen.backend import identifier
+from fallingcat.control.steps import SCHEMES, Step
+from fallingcat.errors import InputError
+from fallingcat.functions import BEHIND, FUNCTIONS, quaternions
+from fallingcat.robot.formulas import Formulas
+from fallingcat.robot.own import CompiledFunction
+from fallingcat.robot.robot import Robot
+from fallingcat.suggest import closest
+from fallingcat.task import Input, Output, Task
+from fallingcat.text import shown
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A function to be exported."""
+
+    name: str
+    """Under which name, after that of the robot; an identifier."""
+    kernel: Kernel
+    summary: str
+    """What it does, in a sentence."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+EXPECTED = "names such as 'inverse_dynamics' or 'frame_pose:tool', (name, options), or functions of fc.compile"
+
+
+def choose(robot: Robot, functions: Any) -> list[Chosen]:
+    """The functions that `fc.export` is asked for."""
+    if isinstance(functions, (str, CompiledFunction)):
+        functions = [functions]
+    try:
+        items = list(functions.items()) if isinstance(functions, Mapping) else [(None, item) for item in functions]
+    except TypeError:
+        raise InputError("fc.export: these are no functions", expected=EXPECTED, got=shown(functions)) from None
+    found = [_choose(robot, item, name) for name, item in items]
+    if not found:
+        raise InputError("fc.export: no functions to export", expected=EXPECTED)
+    names = [c.name for c in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"fc.export: two functions named {twice}", hint='give names: {"name": function, ...}')
+    return found
+
+
+def _choose(robot: Robot, item: Any, name: str | None = None) -> Chosen:
+    if name is not None and (not isinstance(name, str) or identifier(name) != name):
+        raise InputError("fc.export: no name for a function", expected="letters, digits and underscores", got=shown(name))
+    if isinstance(item, Chosen):
+        return item
+    if isinstance(item, CompiledFunction):
+        if item.robot.model.digest != robot.model.digest:
+            raise InputError(f"fc.export: {item.__name__} was compiled for another robot", hint="fc.compile(f, robot)")
+        return Chosen(name or identifier(item.__name__), item.kernel, _sentence(item.__doc__))
+    if isinstance(item, str):
+        function, options = _parse(item)
+    elif isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], Mapping):
+        function, options = item[0], dict(item[1])
+    else:
+        raise InputError("fc.export: this is no function", expected=EXPECTED, got=shown(item))
+    known = {**FUNCTIONS, **dict.fromkeys(COMPOSED)}
+    if function not in known and function not in BEHIND:
+        raise InputError(f"no function {shown(function)}", hint=closest(function, known))
+    kernel = COMPOSED[function](robot, **options) if function in COMPOSED else _kernel(robot, function, options)
+    made = name or identifier("_".join([function, *(_word(value) for value in options.values())]))
+    return Chosen(made, kernel, _sentence(getattr(getattr(Robot, function, None), "__doc__", "")), options)
+
+
+def _kernel(robot: Robot, function: str, options: Mapping[str, Any]) -> Kernel:
+    row = FUNCTIONS.get(function) or BEHIND[function]
+    if "frame" in row.options and "frame" not in options:
+        raise InputError(f"{function} needs a frame", expected=f"'{function}:NAME'", hint=closest("", robot.frame_names))
+    return robot.kernel(function, **options)
+
+
+def _parse(text: str) -> tuple[str, dict[str, Any]]:
+    """`frame_jacobian:tool,representation=mixed`: a word without a name is the frame, or the method of a step."""
+    function, _, rest = text.partition(":")
+    options: dict[str, Any] = {}
+    for word in rest.split(",") if rest else ():
+        key, equals, value = word.partition("=")
+        options[key if equals else "method" if function == "step" else "frame"] = value if equals else word
+    return function, options
+
+
+def _word(value: Any) -> str:
+    return "_".join(value) if isinstance(value, (tuple, list)) else str(getattr(value, "__name__", value))
+
+
+def _sentence(text: str | None) -> str:
+    """The first sentence of a docstring."""
+    return " ".join((text or "").split("\n\n")[0].split())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is composed of functions of the table
+
+
+def _step(robot: Robot, method: str = "euler", **others: Any) -> Kernel:
+    if others:
+        raise InputError(f"step has no option {next(iter(others))!r}", expected="'step:rk4', or another method")
+    check_choice("method", method, tuple(SCHEMES))
+    inputs = (Input("q", robot.nq, quaternions(robot.model)), *(Input(x, robot.nv) for x in ("nu", "tau")), Input("dt", 1))
+    outputs = (Output("q", (robot.nq,)), Output("nu", (robot.nv,)))
+    return Kernel(Task("step", inputs, outputs, _Composed(robot, "step", method), results=Step))
+
+
+@dataclass(frozen=True)
+class _Composed:
+    """A method of a robot over any scalar."""
+
+    robot: Robot
+    name: str
+    method: str
+
+    def __call__(self, q: Any, nu: Any, tau: Any, dt: Any) -> Any:
+        return getattr(Formulas(self.robot), self.name)(q, nu, tau, dt[0], method=self.method)
+
+
+COMPOSED: dict[str, Callable[..., Kernel]] = {"step": _step}

@@ -1,0 +1,58 @@
+"""How long one call takes on this machine, in a loop of machine code."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+
+import numpy as np
+
+from fallingcat.codegen.builder import Function
+from fallingcat.codegen.ir import ir_source
+from fallingcat.codegen.native import Code
+from fallingcat.codegen.objects import compile_for, module_text, this_processor
+from fallingcat.deploy.c_files import vectors
+from fallingcat.deploy.chosen import Chosen
+from fallingcat.robot.robot import Robot
+
+SECONDS = 0.02
+"""Of one measurement."""
+MEASUREMENTS = 7
+"""The best counts: all that disturbs a measurement makes it longer."""
+
+
+def seconds_per_call(robot: Robot, chosen: Chosen, precision: str) -> float:
+    """Of the exported function, compiled by LLVM for this processor."""
+    written = ir_source(chosen.kernel.program, "f", precision)
+    text = module_text([written], precision) + _repeat(len(written.arrays))
+    code = Code(compile_for(this_processor(), text), {})
+    kind = np.float32 if precision == "float" else np.float64
+    states, results = vectors(robot, chosen, precision)
+    arrays = [np.ascontiguousarray(x[0], kind) for x in states] + [np.zeros(max(1, r.shape[1]), kind) for r in results]
+    arrays.append(np.zeros(written.workspace, kind))
+    repeat = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * len(arrays))(code.address("repeat"))
+
+    def timed(count: int) -> float:
+        started = time.perf_counter()
+        repeat(count, *(a.ctypes.data for a in arrays))
+        return time.perf_counter() - started
+
+    count = 1
+    while timed(count) < SECONDS / 2:
+        count *= 2
+    return min(timed(count) for _ in range(MEASUREMENTS)) / count
+
+
+def _repeat(arguments: int) -> str:
+    """define void @repeat(i64 count, ptr ...): calls f."""
+    names = [f"%a{k}" for k in range(arguments)]
+    f = Function("repeat", "void", ["i64 %count", *(f"ptr {name}" for name in names)])
+    with f.counting("%count"):
+        f.call("void", "f", *(f"ptr {name}" for name in names))
+    f.give()
+    return f"\n{f.text}\n"
+
+
+def shown(seconds: float) -> str:
+    """A time, as people say it."""
+    return f"{seconds * 1e6:.3g} us" if seconds < 1e-3 else f"{seconds * 1e3:.3g} ms"
