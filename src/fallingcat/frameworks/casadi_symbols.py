@@ -1,0 +1,69 @@
+"""A traced program as expressions of CasADi.
+
+The program is small already: constants are folded, zeros are gone, common subexpressions are shared. It is run once more, on
+scalars of `casadi.SX`. What is zero for every state is a structural zero of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import casadi
+
+from fallingcat.task import Output
+from fallingcat.trace.interpret import interpret
+from fallingcat.trace.program import Program
+
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "neg": lambda a: -a,
+    "fma": lambda a, b, c: a * b + c,
+    "fms": lambda a, b, c: a * b - c,
+    "fnma": lambda a, b, c: c - a * b,
+    "sqrt": casadi.sqrt,
+    "sin": casadi.sin,
+    "cos": casadi.cos,
+    "atan2": casadi.atan2,
+    "select": lambda a, b, c, d: casadi.if_else(a < b, c, d),
+    "taint": lambda a: 0.0 * a,
+}
+"""How CasADi writes the operations of `trace.ops`."""
+
+
+def symbolic(program: Program, name: str) -> casadi.Function:
+    """The program as a function of CasADi, with the names of its inputs and outputs."""
+    inputs = [casadi.SX.sym(spec.name, spec.size) for spec in program.inputs]
+    values = interpret(program, [casadi.vertsplit(v) if v.numel() else [] for v in inputs], OPERATIONS)
+    outputs = [matrix(output, flat) for output, flat in zip(program.outputs, values, strict=True)]
+    return casadi.Function(name, inputs, outputs, [i.name for i in program.inputs], output_names(program))
+
+
+def output_names(program: Program) -> list[str]:
+    """CasADi wants names that differ from those of the inputs: the q that comes out of a step is q_out."""
+    taken = {i.name for i in program.inputs}
+    return [f"{o.name}_out" if o.name in taken else o.name for o in program.outputs]
+
+
+def matrix(output: Output, flat: Sequence[Any]) -> casadi.SX:
+    """A matrix of CasADi; of a result with three axes, its matrices one below the other."""
+    rows, columns = shape_of(output)
+    kept = [(k // columns, k % columns, x) for k, x in enumerate(flat) if not _is_zero(x)]
+    kept.sort(key=lambda entry: (entry[1], entry[0]))  # column by column, as CasADi stores them
+    sparsity = casadi.Sparsity.triplet(rows, columns, [i for i, _, _ in kept], [j for _, j, _ in kept])
+    return casadi.SX(sparsity, casadi.vertcat(*[x for _, _, x in kept]) if kept else casadi.SX(0, 1))
+
+
+def shape_of(output: Output) -> tuple[int, int]:
+    """Rows and columns of a result in CasADi: a number is 1 x 1, a vector is a column."""
+    if len(output.shape) < 2:
+        return output.size, 1
+    columns = output.shape[-1]
+    return (output.size // columns if columns else 0), columns
+
+
+def _is_zero(x: Any) -> bool:
+    return x == 0.0 if isinstance(x, float) else bool(x.is_zero())
