@@ -171,7 +171,7 @@ def table4(
         t.b_c[lam[i]] = t.b_c[lam[i]] + t.X[i].T @ t.b_c[i]  # 26
         t.b_vp[lam[i]] = t.b_vp[lam[i]] + t.X[i].T @ t.b_vp[i]  # 27
     if a_0 is None:
-        a_0 = -np.linalg.solve(t.M_c[0], t.b_c[0])  # third remark, eq. (53)
+        a_0 = -np.linalg.solve(t.M_c[0], t.b_c[0])  # third remark after the table
     t.a, t.F, tau = [a_0], [{}], []
     for i in range(1, n + 1):  # 29
         t.a.append(t.X[i] @ t.a[lam[i]])  # 30
@@ -189,6 +189,26 @@ def table4(
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Proposition 4: what lines 5 and 6 of Table 4 do, and lines 1 and 2 of Table 5
+
+
+def transformed(H: Array, x_A: Array) -> Array:
+    """0X_A x, a twist or acceleration of the inertial frame seen from the base (69)-(72)."""
+    R, o = H[:3, :3], H[:3, 3]
+    f_1 = R.T @ x_A[:3] - R.T @ hat(o) @ x_A[3:]  # (70)
+    f_2 = R.T @ x_A[3:]  # (71)
+    return np.concatenate([f_1, f_2])
+
+
+def transformed_by_pose(H: Array, x_A: Array, printed: Collection[str] = ()) -> Array:
+    """Its left-trivialized derivative by H, x held fixed: (67) for a twist, (68) for gravity; it is ad(0X_A x)."""
+    R, o = H[:3, :3], H[:3, 3]
+    turned = R.T @ (x_A[3:] if "0.10" in printed else hat(x_A[3:])) @ R  # (77), (80); erratum 0.10: (67) has no hats
+    moved = R.T @ hat(x_A[:3] - hat(o) @ x_A[3:]) @ R  # (78)
+    return np.block([[turned, moved], [np.zeros((3, 3)), turned]])  # (76), (79)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Tables 5 to 8: its derivatives
 
 
@@ -196,7 +216,7 @@ def table5(t: EIDAmb, printed: Collection[str] = ()) -> Array:
     """D1 ID: with respect to H, left-trivialized, (6 + n, 6). The body-fixed twist v_0 is held fixed (erratum 0.1)."""
     n, lam, Gamma, M = t.system.n, t.system.lam, t.system.Gamma, t.system.inertia
     dv = [ad(t.v[0]) if "0.1" in printed else np.zeros((6, 6))]  # 1, eq. (67): printed for a fixed inertial twist
-    da = [ad(t.a_r[0])]  # 2, eq. (68): ad(0X_A a_grav), erratum 0.10
+    da = [ad(t.a_r[0])]  # 2, eq. (68): ad(0X_A a_grav)
     dm = [M[0] @ dv[0]]  # 3
     db = [M[0] @ da[0] + crossed_force(dv[0], t.m[0]) + cross_force(t.v[0]) @ dm[0]]  # 4
     for i in range(1, n + 1):  # 5
@@ -257,15 +277,16 @@ def table6(t: EIDAmb, printed: Collection[str] = ()) -> Array:
     return _stack(dMa + dFr + dbvp[0], dtau)  # 49, eq. (63)
 
 
-def table7(t: EIDAmb) -> Array:
+def table7(t: EIDAmb, printed: Collection[str] = ()) -> Array:
     """D3 ID: with respect to the body-fixed twist v of the base, (6 + n, 6)."""
     n, lam, Gamma, M = t.system.n, t.system.lam, t.system.Gamma, t.system.inertia
-    dv, da = [np.eye(6)], [np.zeros((6, 6))]  # 1; erratum 0.11
+    dv, da = [np.eye(6)], [np.zeros((6, 6))]  # 1
     dm = [M[0] @ dv[0]]  # 2
     db = [crossed_force(dv[0], t.m[0]) + cross_force(t.v[0]) @ dm[0]]  # 3
     for i in range(1, n + 1):  # 4
         dv.append(t.X[i] @ dv[lam[i]])  # 5
-        da.append(t.X[i] @ da[lam[i]] + cross(dv[i], t.vJ[i]))  # 6, erratum 0.11
+        carried = dv[lam[i]] if "0.11" in printed else da[lam[i]]  # erratum 0.11: printed with velocities throughout
+        da.append(t.X[i] @ carried + cross(dv[i], t.vJ[i]))  # 6
         dm.append(M[i] @ dv[i])  # 7
         db.append(M[i] @ da[i] + crossed_force(dv[i], t.m[i]) + cross_force(t.v[i]) @ dm[i])  # 8
     for i in range(n, 0, -1):  # 10
@@ -304,8 +325,9 @@ def table9(system: System, s: Array, printed: Collection[str] = ()) -> Array:
     """IMMAmb: M^-1, (6 + n, 6 + n), by articulated bodies."""
     n, lam, Gamma = system.n, system.lam, system.Gamma
     size = 6 + n
-    Minv = np.zeros((size, size))  # erratum 0.6: all of this starts at zero, and F_i, P_i are 6 x (6 + n) (erratum 0.8)
-    F, P = [np.zeros((6, size)) for _ in range(n + 1)], [np.zeros((6, size)) for _ in range(n + 1)]
+    Minv = np.zeros((size, size))  # erratum 0.6: all of this starts at zero
+    width = n if "0.8" in printed else size  # erratum 0.8: Table 3 says 6 x n_J
+    F, P = [np.zeros((6, width)) for _ in range(n + 1)], [np.zeros((6, width)) for _ in range(n + 1)]
     M_A = [np.zeros((6, 6)) if "0.6" in printed else system.inertia[0]]  # erratum 0.6: the base too
     X, U, D = [np.eye(6)], [np.zeros(6)] * (n + 1), np.zeros(n + 1)
     below: list[list[int]] = [[i] for i in range(n + 1)]
@@ -326,10 +348,10 @@ def table9(system: System, s: Array, printed: Collection[str] = ()) -> Array:
     for i in range(1, n + 1):  # 16
         row = i + 5
         Minv[row, row:] -= U[i] @ X[i] @ P[lam[i]][:, row:] / D[i]  # 17
-        P[i][:, row:] = np.outer(Gamma[i], Minv[row, row:]) + X[i] @ P[lam[i]][:, row:]  # 18, erratum 0.8
+        P[i][:, row:] = np.outer(Gamma[i], Minv[row, row:]) + X[i] @ P[lam[i]][:, row:]  # 18
     Minv[:6, 6:] = P[0][:, 6:]  # 20
     if "0.7" not in printed:
-        Minv[6:, :6] = Minv[:6, 6:].T  # erratum 0.7: never written
+        Minv[6:, :6] = Minv[:6, 6:].T  # "by symmetry" (Sec. 4.4; erratum 0.7: the table does not write it)
     for i in range(6, size):  # 21
         Minv[i:, i] = Minv[i, i:]  # 22-24
     Minv[:6, :6] = np.linalg.inv(M_A[0])  # 26

@@ -144,11 +144,13 @@ def algorithm1(tree: Tree, qd: Array, factorization: str = "christoffel", printe
             H[at, at] = tree.Phi[j].T @ F2
             Hdot[at, at] = Phid[j].T @ F2 + tree.Phi[j].T @ (F1 + F3)
         i = j  # 13
-        while tree.parent[i] >= 0:  # 14, erratum 1.3: printed `i > 0` would read the axes of the world
+        while (i if "1.3" in printed else tree.parent[i]) >= 0:  # 14, erratum 1.3: printed `i > 0`
             F1, F2 = tree.X[i].T @ F1, tree.X[i].T @ F2  # 15
             if "1.1" not in printed:  # erratum 1.1: the third transform is lost
                 F3 = tree.X[i].T @ F3
             i = tree.parent[i]  # 16
+            if i < 0:
+                raise LookupError("the world has no joint and no axes")
             to = tree.at(i)
             C[to, at] = tree.Phi[i].T @ F1  # 17
             C[at, to] = (Phid[i].T @ F2 + tree.Phi[i].T @ F3).T  # 18
@@ -164,7 +166,10 @@ def algorithm1(tree: Tree, qd: Array, factorization: str = "christoffel", printe
 
 
 def closed_form(tree: Tree, qd: Array, factorization: str = "christoffel", printed: Collection[str] = ()) -> Terms:
-    """(22)-(24) block by block, in world coordinates. Composites belong to the body nearer to the tips (erratum 1.5)."""
+    """(22)-(24) block by block, in world coordinates. Composites belong to the body nearer to the tips.
+
+    Erratum 1.5: (22) and (23) are printed with the composites of body i, (24) with those of body j.
+    """
     n, N = tree.n, len(tree.parent)
     to_world = [np.linalg.inv(tree.in_world(i)) for i in range(N)]
     v = [X @ x for X, x in zip(to_world, tree.velocities(qd), strict=True)]
@@ -181,7 +186,7 @@ def closed_form(tree: Tree, qd: Array, factorization: str = "christoffel", print
             H[a, b] = Phi[i].T @ Ic[k] @ Phi[j]  # (22)
             H[b, a] = H[a, b].T
             C[a, b] = Phi[i].T @ (Ic[k] @ Phid[j] + Bc[k] @ Phi[j])  # (23)
-            C[b, a] = (Phid[i].T @ Ic[k] @ Phi[j] + Phi[i].T @ np.transpose(Bc[k]) @ Phi[j]).T  # (24)
+            C[b, a] = (Phid[i].T @ Ic[j] @ Phi[j] + Phi[i].T @ np.transpose(Bc[j]) @ Phi[j]).T  # (24)
     Hdot[:] = C + C.T
     return Terms(H, Hdot, C)
 
@@ -206,7 +211,7 @@ def jacobian_form(
 # Algorithm 2
 
 
-def algorithm2(tree: Tree, printed: Collection[str] = ()) -> Array:
+def algorithm2(tree: Tree) -> Array:
     """Christoffel symbols for joints with one axis that is constant in the body."""
     n, N = tree.n, len(tree.parent)
     Phi, at = [S[:, 0] for S in tree.Phi], [tree.at(i).start for i in range(N)]
@@ -220,16 +225,44 @@ def algorithm2(tree: Tree, printed: Collection[str] = ()) -> Array:
             F1, F2, F3 = B @ Phi[j], B.T @ Phi[j], D @ Phi[j]  # 10-12
             i = j  # 13, erratum 1.7
             while i >= 0:  # 14
-                axis = Phi[0] if "1.7" in printed else Phi[i]  # erratum 1.7: printed Phi_1 in lines 15-17
                 a, b, c = at[i], at[j], at[k]
-                G[a, b, c] = G[a, c, b] = axis @ F1  # 15
-                G[b, a, c] = G[b, c, a] = axis @ F2  # 16, erratum 1.7
-                G[c, a, b] = G[c, b, a] = axis @ F3  # 17
+                G[a, b, c] = G[a, c, b] = Phi[i] @ F1  # 15, erratum 1.7
+                G[b, a, c] = G[b, c, a] = Phi[i] @ F2  # 16, erratum 1.7
+                G[c, a, b] = G[c, b, a] = Phi[i] @ F3  # 17, erratum 1.7
                 F1, F2, F3 = (tree.X[i].T @ F for F in (F1, F2, F3))  # 18
                 i = tree.parent[i]  # 19
             B = tree.X[j].T @ B @ tree.X[j]  # 21
             D = tree.X[j].T @ D @ tree.X[j]  # 22
             j = tree.parent[j]  # erratum 1.7: this line is missing
+        p = tree.parent[k]
+        if p >= 0:
+            Ic[p] += tree.X[k].T @ Ic[k] @ tree.X[k]  # 25
+    return G
+
+
+def algorithm2_as_printed(tree: Tree) -> Array:
+    """Algorithm 2 letter by letter as our copy has it (erratum 1.7): i where j belongs, Phi_1, and no step from j to p(j).
+
+    Bodies count from 0 here, so that `while i > 0` is `while i >= 0` and Phi_1 is Phi[0]; i keeps its last value of line 2.
+    """
+    n, N = tree.n, len(tree.parent)
+    Phi, at = [S[:, 0] for S in tree.Phi], [tree.at(i).start for i in range(N)]
+    Ic = [I.copy() for I in tree.I]  # 3
+    G, i = np.zeros((n, n, n)), N - 1  # 2
+    for k in reversed(range(N)):  # 5
+        B = factor(Phi[k], Ic[k])  # 6
+        D = bar(Ic[k] @ Phi[k]) - B  # 7
+        j = k  # 8
+        while i >= 0:  # 9
+            F1, F2, F3 = B @ Phi[i], B.T @ Phi[i], D @ Phi[i]  # 10-13
+            while i >= 0:  # 14
+                a, b, c = at[i], at[j], at[k]
+                G[a, b, c] = G[a, c, b] = Phi[0] @ F1  # 15
+                G[a, a, c] = G[a, c, a] = Phi[0] @ F2  # 16
+                G[c, a, b] = G[c, b, a] = Phi[0] @ F3  # 17
+                F1, F2, F3 = (tree.X[i].T @ F for F in (F1, F2, F3))  # 18
+                i = tree.parent[i]  # 19
+            B, D = (tree.X[j].T @ x @ tree.X[j] for x in (B, D))  # 21, 22
         p = tree.parent[k]
         if p >= 0:
             Ic[p] += tree.X[k].T @ Ic[k] @ tree.X[k]  # 25
@@ -249,3 +282,9 @@ def symbol(tree: Tree, i: int, j: int, k: int) -> float:
     Ic = sum(np.linalg.inv(to_t[m]).T @ tree.I[m] @ np.linalg.inv(to_t[m]) for m in N if tree.below(t, m))
     a, b, c = (to_t[body] @ tree.Phi[body][:, 0] for body in (i, j, k))
     return float(a @ factor(c, np.asarray(Ic)) @ b)
+
+
+def transformed_symbols(G: Array, M: Array, A: Array, dA: Array) -> Array:
+    """The symbols of the first kind in coordinates qbar (74): A_ai = dq_a / dqbar_i, dA[a, j, k] = d2q_a / dqbar_j dqbar_k."""
+    first = np.einsum("ai,bj,ck,abc->ijk", A, A, A, G)
+    return np.array(first + np.einsum("ajk,bi,ab->ijk", dA, A, M))

@@ -202,13 +202,12 @@ class Bodies:
         return blocks(0.5 * self.P(qd), None, None, self.Gamma_q(qd))
 
     def D_mu(self, mu: Array, printed: Collection[str] = ()) -> Array:
-        """Erratum 3.1: signs of S and of C_b^mu, and B_2 of (18d). 3.2: of C_b^mu alone. 3.3: S~ in the upper right block."""
+        """Erratum 3.1: signs of S and of C_b^mu, and B_2 of (18d)."""
         turn = adt(self.Lambda_b @ mu) @ self.A_l
-        S = -self.S(mu) if "3.1" in printed else self.S(mu)
-        C_b = -self.C_b(mu) if {"3.1", "3.2"} & set(printed) else self.C_b(mu)
-        B_2 = self.B_2_18d(mu, {"3.4"}) if "3.1" in printed else self.B_2(mu)
-        right = self.S_tilde(mu) if "3.3" in printed else S
-        return blocks(-C_b, -right - turn, S.T + turn.T, -2.0 * B_2)  # ad~ is skew: -A^T ad~ = (ad~ A)^T
+        S, C_b, B_2 = self.S(mu), self.C_b(mu), self.B_2(mu)
+        if "3.1" in printed:
+            S, C_b, B_2 = -S, -C_b, self.B_2_18d(mu, {"3.4"})
+        return blocks(-C_b, -S - turn, S.T + turn.T, -2.0 * B_2)  # ad~ is skew: -A^T ad~ = (ad~ A)^T
 
     def torque(self, mu: Array, printed: Collection[str] = ()) -> Array:
         """The torque that decouples the shape from mu by (16), Sec. V-1. Erratum 3.16: the sign of S~."""

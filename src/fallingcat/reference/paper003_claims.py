@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fallingcat.algorithms import crba, rnea
+from fallingcat.algorithms import centroidal, crba, kinematics, rnea
 from fallingcat.model.model import Model
 from fallingcat.reference.paper000 import ad
 from fallingcat.reference.paper003 import Blocks, Bodies, adt, skew_factor, total
@@ -115,7 +115,7 @@ class Moment:
 
 def confirmed(m: Moment) -> list[Pair]:
     """Every equation that holds as it is printed."""
-    return [*_one_body(m), *_inertia(m), *_identities(m), *_blocks(m), *_equations(m)]
+    return [*_one_body(m), *_inertia(m), *_identities(m), *_blocks(m), *_equations(m), *_energy_terms(m)]
 
 
 def _one_body(m: Moment) -> list[Pair]:
@@ -143,12 +143,11 @@ def _inertia(m: Moment) -> list[Pair]:
     b = m.b
     V, dV = np.concatenate([m.v, m.qd]), np.concatenate([m.v_rate, m.qdd])
     M, C = _recursive(m)
-    momentum = np.linalg.solve(b.Ad_1.T, m.M[:6, :6] @ m.v + m.M[:6, 6:] @ m.qd)
-    back = np.linalg.inv(b.Ad_1)
+    momentum, back = _about_world(m), np.linalg.inv(b.Ad_1)
     rate = b.slope(lambda b: b.Lambda_b, m.qd)
     z = m.mu[::-1].copy()
     return [
-        Pair("(10)", np.linalg.solve(back.T @ b.Lambda_b @ back, momentum), b.Ad_1 @ m.mu),
+        Pair("(10)", np.array(np.linalg.solve(back.T @ b.Lambda_b @ back, momentum)), b.Ad_1 @ m.mu),
         Pair("(43), M", M, m.M),
         Pair("(9), (43)", M @ dV + C @ V, np.concatenate([m.force, m.tau])),
         Pair("(17a), (44)", b.Lambda_b, m.M[:6, :6]),
@@ -160,6 +159,14 @@ def _inertia(m: Moment) -> list[Pair]:
         Pair("Def. 5, S~", b.S_tilde(m.mu).T @ m.mu, m.energy_slopes(m.mu)),
         Pair("(36a)", b.S(m.mu).T @ z, b.S(z).T @ m.mu),
     ]
+
+
+def _about_world(m: Moment) -> Array:
+    """The momentum map (Def. 2) without the pose of the base: about the centre of mass, moved to the origin of the world."""
+    nu = [*m.v, *m.qd]
+    h = np.array(centroidal.centroidal_momentum(m.b.model, m.b.configuration, nu), dtype=float)
+    c = np.array(kinematics.center_of_mass(m.b.model, m.b.configuration), dtype=float)
+    return np.array(np.concatenate([h[:3], h[3:] + np.cross(c, h[:3])]), dtype=float)
 
 
 def _recursive(m: Moment) -> tuple[Array, Array]:
@@ -189,6 +196,21 @@ def _identities(m: Moment) -> list[Pair]:
     ]  # fmt: skip
 
 
+def _energy_terms(m: Moment) -> list[Pair]:
+    """(50)-(53), Lemmas 4 and 5: the derivative of the locked energy at x = mu."""
+    x, b = m.mu, m.b
+    slopes = b.slopes(lambda b: np.array([Ai @ x for Ai in b.Ai]))
+    Pi = [Ai.T @ M @ d for M, Ai, d in zip(b.M, b.Ai, slopes, strict=True)]
+    turned = [np.column_stack([-ad(j) @ Ai @ x for j in J.T]) if J.size else J for _, Ai, J, _ in b.each()]
+    lines = [[-(ad(j).T @ M @ Ai @ x) @ Ai @ x for j in J.T] for M, Ai, J, _ in b.each()]
+    return [
+        Pair("(50)", slopes, np.array(turned)),
+        Pair("(51)", total(P.T @ x for P in Pi), total(J.T @ ad(Ai @ x).T @ M @ Ai @ x for M, Ai, J, _ in b.each())),
+        Pair("(52)", total(x @ P for P in Pi), total(J.T @ adt(M @ Ai @ x) @ Ai @ x for M, Ai, J, _ in b.each())),
+        Pair("(53), second line", total(x @ P for P in Pi), total(lines)),
+    ]  # fmt: skip
+
+
 def _blocks(m: Moment) -> list[Pair]:
     """(20)-(30)."""
     b, G, qd, mu = m.b, m.Gamma, m.qd, m.mu
@@ -200,6 +222,7 @@ def _blocks(m: Moment) -> list[Pair]:
     halves = 0.5 * total(Ai.T @ M @ ad(Jt @ qd) @ Jt @ qd for M, Ai, _, Jt in b.each())
     return [
         Pair("(20)", b.Lambda() @ m.xi_rate + full @ m.xi, m.reduced_force),
+        Pair("(23a)", G.b, _recursive(m)[1][:6, :6]),
         Pair("(23b)", G.bq, second),
         Pair("(23c)", G.qb, -G.bq.T),
         Pair("(25), second line", G.b, b.C_b(m.v) + 0.5 * b.P(qd) - 0.5 * b.momentum_matrix(qd)),
@@ -236,7 +259,7 @@ def _equations(m: Moment) -> list[Pair]:
 
 def errata(m: Moment) -> list[Erratum]:
     """Every erratum, as printed and corrected."""
-    return [*_theorem_1(m), *_signs_of_S(m), *_curvature(m), *_slips(m)]
+    return [*_theorem_1(m), *_rows(m), *_signs_of_S(m), *_curvature(m), *_lemma_2(m), *_slips(m)]
 
 
 def _theorem_1(m: Moment) -> list[Erratum]:
@@ -246,36 +269,39 @@ def _theorem_1(m: Moment) -> list[Erratum]:
     def force(*printed: str) -> Array:
         return np.array(left - b.D_mu(mu, printed) @ m.xi)
 
-    F, right = m.reduced_force, force()
-    B_2 = b.B_2(mu)
+    B_2, words = b.B_2(mu), "signs of S and of C_b, and B₂ not by (18d)"
     return [
-        Erratum("3.1", "(16), Theorem 1", F, force("3.1"), right, "signs of S and of C_b, and B₂ not by (18d)"),
-        Erratum("3.2", "(16), C_b alone", F, force("3.2"), right, "with S mended, C_b still needs its minus"),
-        Erratum("3.3", "(16), block (1, 2)", F, force("3.3"), right, "S, not S~"),
+        Erratum("3.1", "(16), Theorem 1", m.reduced_force, force("3.1"), force(), words),
         Erratum("3.4", "(18d)", B_2, b.B_2_18d(mu, {"3.4"}), b.B_2_18d(mu), "the last term is −½ A⊤ ad~ A"),
     ]
 
 
-def _signs_of_S(m: Moment) -> list[Erratum]:
-    b, G, qd, mu, p, A = m.b, m.Gamma, m.qd, m.mu, m.p, m.b.A_l
+def _rows(m: Moment) -> list[Erratum]:
+    """(31), (33), (34): both rows of the transformed Coriolis matrix times (mu; qd), dependencies apart."""
+    b, G, qd, mu, A, turn = m.b, m.Gamma, m.qd, m.mu, m.b.A_l, adt(m.p)
     S, St, C_b, P = b.S(mu), b.S_tilde(mu), b.C_b(mu), b.P(qd)
-    B_2, Gamma_q = b.B_2(mu), b.Gamma_q(qd)
     upper, lower = G.b @ mu + G.bq @ qd, -G.bq.T @ mu + G.q @ qd
     first = (b.C_b(m.v) + 0.5 * (P - b.momentum_matrix(qd))) @ mu
+    second, rest = (C_b + 0.5 * P) @ mu, (2.0 * b.B_2(mu) + b.Gamma_q(qd)) @ qd
+    return [
+        Erratum("3.6", "(31)", upper, first - (S + C_b @ A) @ qd, first + (St - C_b @ A) @ qd, "+(S~ − C_b A) q̇"),
+        Erratum("3.7", "(33)", upper, second - (S - turn @ A) @ qd, second + (S + turn @ A) @ qd, "+(S + ad~ A) q̇"),
+        Erratum("3.7", "(34)", lower, (S.T + A.T @ turn) @ mu + rest, (-S.T + A.T @ turn) @ mu + rest, "−S⊤"),
+    ]
+
+
+def _signs_of_S(m: Moment) -> list[Erratum]:
+    b, G, qd, mu = m.b, m.Gamma, m.qd, m.mu
+    S, P, B_2 = b.S(mu), b.P(qd), b.B_2(mu)
     guess = mu[::-1].copy()
     e = mu - guess
     mixed = np.array([e @ (S - b.S(guess)) @ qd])
     half = np.array([0.5 * e @ P @ e])
     half_slopes = m.energy_slopes(mu)
     rhs = 0.5 * total(_Pi_terms(m))
-    rest = (2.0 * B_2 + Gamma_q) @ qd
     return [
         Erratum("3.5", "(36b)", 0.5 * P @ mu, -S @ qd, S @ qd, "+S"),
         Erratum("3.5", "Sec. V-2", mixed, -half, half, "the mixed term is +½⟨μₑ, μₑ⟩_P"),
-        Erratum("3.6", "(31)", upper, first - (S + C_b @ A) @ qd, first + (St - C_b @ A) @ qd, "+(S~ − C_b A) q̇"),
-        Erratum("3.7", "(33)", upper, (C_b + 0.5 * P) @ mu - (S - adt(p) @ A) @ qd,
-                (C_b + 0.5 * P) @ mu + (S + adt(p) @ A) @ qd, "+(S + ad~ A) q̇"),
-        Erratum("3.7", "(34)", lower, (S.T + A.T @ adt(p)) @ mu + rest, (-S.T + A.T @ adt(p)) @ mu + rest, "−S⊤"),
         Erratum("3.14", "(49)", rhs, 2.0 * half_slopes, half_slopes, "the left side lacks a factor ½"),
         Erratum("3.15", "(18b), k = b", half_slopes, b.S(mu, {"3.15"}).T @ mu, S.T @ mu, "the sum is over all bodies"),
         Erratum("3.16", "Sec. V-1, τ", G.qb @ mu - B_2 @ qd, b.torque(mu, {"3.16"}), b.torque(mu), "−S~⊤"),
@@ -292,6 +318,16 @@ def _Pi_terms(m: Moment) -> list[Array]:
     return found
 
 
+def interaction(m: Moment, sign: float = -1.0) -> Array:
+    """N~ as (47) has it: <p, dA(qd, .) - [A qd, A .] + 1/2 d(Lambda_b^-1 p)/dq + [Lambda_b^-1 p, A .]>, p held fixed.
+
+    Printed with the opposite sign (erratum 3.18): the equation it is taken from has these terms on its other side.
+    """
+    slopes = m.b.slopes(lambda b: np.linalg.inv(b.Lambda_b))
+    inner = m.b.B_l(m.qd) + 0.5 * np.einsum("ijk,j->ik", slopes, m.p) + ad(m.mu) @ m.b.A_l
+    return np.array(sign * inner.T @ m.p)
+
+
 def _curvature(m: Moment) -> list[Erratum]:
     b, qd, mu, p, A = m.b, m.qd, m.mu, m.p, m.b.A_l
     B_l, half_slopes = b.B_l(qd), m.energy_slopes(mu)
@@ -306,8 +342,25 @@ def _curvature(m: Moment) -> list[Erratum]:
     return [
         Erratum("3.8", "(14)", N, B_l.T @ p + half_slopes + A.T @ ad(mu) @ p, right, words),
         Erratum("3.8", "(48)", N, B_l.T @ p + half_slopes + A.T @ ad(mu).T @ p, right, "the same signs"),
+        Erratum("3.18", "(47)", N, interaction(m, 1.0), interaction(m), "the opposite sign, of all four terms"),
         Erratum("3.9", "(40)", B_l.T @ p, -2.0 * b.B_2(mu) @ qd, 2.0 * b.B_2(mu) @ qd, "+2 B₂ q̇, or arguments swapped"),
         Erratum("3.10", "(39)", B_l, closest, closed, "+S, −½A⊤P, −½A⊤ad⊤Λ_b; the best of 8 readings is shown"),
+    ]
+
+
+def _lemma_2(m: Moment) -> list[Erratum]:
+    """(32) and its proof (54): a matrix stands among vectors where it should be applied to mu."""
+    b, mu, x = m.b, m.mu, m.b.A_l @ m.qd
+    third = b.momentum_matrix(m.qd)
+    turned = b.C_b(x) @ mu + b.C_b(mu) @ x
+    line = 2.0 * b.C_b(x) @ mu - b.Lambda_b @ ad(x) @ mu
+    last = -ad(x).T @ b.Lambda_b @ mu
+    left = total(adt(Ai.T @ M @ (J - Ai @ b.A_l) @ m.qd) for M, Ai, J, _ in b.each())
+    words = "the last term is applied to μ, and is a sum over all bodies"
+    return [
+        Erratum("3.13", "(32)", -adt(m.p) @ x, turned + third, turned + third @ mu, words),
+        Erratum("3.19", "(54), first line", -adt(m.p) @ x, line + third, line + third @ mu, words),
+        Erratum("3.19", "(54), second line", -adt(m.p) @ x, last + left, last + left @ mu, words),
     ]
 
 
@@ -315,17 +368,13 @@ def _slips(m: Moment) -> list[Erratum]:
     b, G, qd, mu, A = m.b, m.Gamma, m.qd, m.mu, m.b.A_l
     momentum = np.linalg.solve(b.Ad_1.T, m.p)
     right = np.linalg.solve(b.Lambda_b, b.Ad_1.T @ momentum)
-    turned = b.C_b(A @ qd) @ mu + b.C_b(mu) @ A @ qd
-    third = b.momentum_matrix(qd)
 
     def superscript(of: Any) -> Array:
         return total(Ai.T @ (skew_factor(M, of(Ai, J)) - M @ ad(J @ qd)) @ Ai for M, Ai, J, _ in b.each())
 
     return [
         Erratum("3.11", "(11)", mu, b.Ad_1 @ right, right, "no Ad in front: that is the spatial A of (10)"),
-        Erratum("3.12", "(23a)", G.b, b.C_b(m.v), b.C_b(m.v) + 0.5 * b.P_tilde(qd), "not C_b: ½P~ is missing"),
         Erratum("3.12", "(25), superscript", G.b, superscript(lambda Ai, J: Ai @ (mu - A @ qd + J @ qd)),
                 superscript(lambda Ai, J: Ai @ (mu - A @ qd) + J @ qd), "Ad⁻¹(μ − A q̇) + J q̇"),
-        Erratum("3.13", "(32)", -adt(m.p) @ A @ qd, turned + third, turned + third @ mu, "the third term is applied to μ"),
         Erratum("3.17", "Theorem 2, text", m.shape_products(), b.Gamma_q(qd), b.Gamma_q(qd) @ qd, "Γ′q̇"),
     ]  # fmt: skip

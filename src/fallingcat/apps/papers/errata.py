@@ -16,10 +16,10 @@ from typing import Any
 from fallingcat.apps.papers import PAPERS, paper
 
 KINDS = {
-    "error": "in the paper, as far as one can tell without its authors",
-    "text": "perhaps only in the copy of the text at hand",
-    "convention": "right under another convention than the one stated",
-    "ambiguous": "one of two readings is wrong",
+    "error": "what is printed is false",
+    "omission": "something is missing, and the obvious guess is wrong",
+    "copy": "typesetting of the copy of the text at hand, not of the paper, as far as one can tell without its authors",
+    "withdrawn": "it was listed here, and the paper is right",
 }
 """What the kinds of errata mean."""
 
@@ -98,7 +98,7 @@ def counts(chosen: Sequence[Erratum]) -> str:
     kinds = Counter(e.kind for e in chosen)
     parts = [f"{kinds[kind]} {kind}" for kind in KINDS if kinds[kind]]
     fails = sum(e.fails for e in chosen)
-    return f"{len(chosen)} findings ({', '.join(parts)}); {fails} were run as printed and fail"
+    return f"{len(chosen)} entries ({', '.join(parts)}); {fails} were run as printed and fail"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -116,8 +116,8 @@ def markdown() -> str:
         "`fallingcat papers` shows them beside the numbers of your own run.",
         "",
         f"{counts(errata())}.",
-        "The others are numbers quoted wrongly, or text that is garbled where one reading only makes sense. We had no more than",
-        "the text of the papers, so that some may be faults of that copy.",
+        "The others are numbers quoted wrongly, text that is garbled where one reading only makes sense, or withdrawn. We had no",
+        "more than the text of the papers: what may be a fault of that copy is told apart from errors of the papers.",
         "",
         "| kind | |",
         "|---|---|",
@@ -136,11 +136,11 @@ def markdown() -> str:
 def _entry(e: Erratum) -> list[str]:
     off = f", {'off by ' if isinstance(e.as_printed, float) else ''}{e.off}" if e.off else ""
     return [
-        f"### {e.number} {_safe(e.where)}",
+        f"### {e.number} {safe(e.where)}",
         "",
         f"- *{e.kind}*{off}",
-        f"- printed: {_safe(e.printed)}",
-        f"- holds: {_safe(e.holds)}",
+        f"- printed: {safe(e.printed)}",
+        f"- holds: {safe(e.holds)}",
         f"- test: {', '.join(f'`{test}`' for test in e.tests)}",
     ]
 
@@ -150,7 +150,7 @@ def short(test: str) -> str:
     return test.removeprefix("tests/")
 
 
-def _safe(words: str) -> str:
+def safe(words: str) -> str:
     """Text in which nothing is markup."""
     for mark in "\\*_[":
         words = words.replace(mark, "\\" + mark)

@@ -34,6 +34,7 @@ from fallingcat.apps.papers.paper000_numbers import (
     Cost,
 )
 from fallingcat.apps.papers.slips import show_slips
+from fallingcat.robot.robot import load
 
 TITLE = "Bos, Traversaro, Pucci, Saccon, Efficient geometric linearization of moving-base rigid robot dynamics"
 
@@ -89,7 +90,11 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
     }
     output.write(
         console, out, found, checks,
-        lambda: [_figure_5(curves, out / "figure5.png"), _figure_euler(near, costs, out / "singularity.png")],
+        lambda: [
+            _figure_4(out / "figure4.png"),
+            _figure_5(curves, out / "figure5.png"),
+            _figure_euler(near, costs, out / "singularity.png"),
+        ],
     )  # fmt: skip
     return checks
 
@@ -168,6 +173,45 @@ def _show_costs(console: Console, costs: dict[str, Cost]) -> None:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Figures
+
+
+KINDS = {"revolute": "#3a7d44", "prismatic": "#c2452d", "helical": "#2f6fb3"}
+"""Colours of joints, as in the paper."""
+
+
+def _figure_4(path: Path) -> Path:
+    """The tree of the validation, with all joints at zero and at 0.3; letters are the axes of the joints."""
+    robot = load("tree9")
+    with figures.drawing(path, 2, 11.0, 5.2) as (figure, axes):
+        for ax, at, title in ((axes[0], 0.0, "(a) all joints at 0"), (axes[1], 0.3, "(b) all joints at 0.3 rad or m")):
+            q = robot.neutral()
+            q[7:] = at
+            where = {link: _seen(robot.frame_pose(q, link)[:3, 3]) for link in robot.link_names}
+            for joint in robot.description.joints:
+                a, b = where[joint.parent], where[joint.child]
+                ax.plot([a[0], b[0]], [a[1], b[1]], color=figures.PAPER, linewidth=2.5, zorder=1)
+            for link, (x, y, depth) in where.items():
+                kind = next((k for k in KINDS if link.startswith(k)), "base")
+                color, size = KINDS.get(kind, "#e3b505"), 560 if kind == "base" else 230
+                ax.scatter(x, y, s=size, color=color, edgecolor="white", linewidth=1.2, zorder=2.0 + depth)
+                axis = link.split("_")[1] if kind != "base" else ""
+                ax.annotate(axis, (x, y), ha="center", va="center", fontsize=9, color="white", zorder=3.0 + depth)
+            ax.set_title(title, loc="left")
+            ax.set_aspect("equal", adjustable="datalim")
+            ax.axis("off")
+            ax.margins(0.12)
+        for kind, color in {"base": "#e3b505", **KINDS}.items():
+            axes[0].scatter([], [], s=70, color=color, label=kind)
+        figure.legend(loc="outside lower center", ncols=4)
+    return path
+
+
+def _seen(x: Array) -> Array:
+    """A point of space from above, where no two bodies hide each other: to the right, upwards, towards the reader."""
+    turn, lift = np.radians(220.0), np.radians(60.0)
+    right = np.array([-np.sin(turn), np.cos(turn), 0.0])
+    near = np.array([np.cos(turn) * np.cos(lift), np.sin(turn) * np.cos(lift), np.sin(lift)])
+    return np.array([x @ right, x @ np.cross(near, right), 0.1 * float(x @ near)])
 
 
 def _figure_5(curves: dict[str, Array], path: Path) -> Path:

@@ -45,15 +45,15 @@ def measured_slips(step: Step) -> list[Slip]:
         off(printed.algorithm1(turning, speed, printed=e).C, joint.coriolis_matrix(turning.q, speed)) for e in ({"1.4"}, ())
     ]
     order = _orders(tree, symbols)
-    garbled = [off(printed.algorithm2(tree, e), symbols) for e in ({"1.7"}, ())]
+    garbled = [off(of(tree), symbols) for of in (printed.algorithm2_as_printed, printed.algorithm2)]
     return [
         Slip("1.1", "Alg. 1, line 15", *alg1("1.1", "C"), "F₃ is not transformed to the parent."),
         Slip("1.2", "Alg. 1, line 12", *alg1("1.2", "H"), "The diagonal blocks of H and Ḣ are never assigned."),
         Slip("1.4", "Alg. 1, line 4", moving[0], moving[1], "The ring is lost: axes that move in the body (a universal joint)."),
-        Slip("1.5", "(22)-(27)", *alg1("1.5", "C", printed.closed_form), "Composites are those of the body nearer to the tips."),
+        Slip("1.5", "(22), (23)", *alg1("1.5", "C", printed.closed_form), "Composites are those of the body nearer to the tips."),
         Slip("1.6", "before (46)", *order, "Γᵢⱼₖ = Φᵢᵀ B(Φₖ, I) Φⱼ needs k nearer to the tips than j, not j ⪰ k."),
-        Slip("1.7", "Alg. 2, lines 15-17", garbled[0], garbled[1],
-             "Φᵢ, not Φ₁; Γⱼᵢₖ = Γⱼₖᵢ in line 16; j = p(j) after line 22."),
+        Slip("1.7", "Alg. 2, lines 9-22", garbled[0], garbled[1],
+             "j where our copy has i, Φᵢ where it has Φ₁; j = p(j) after line 22."),
         Slip("1.9", "Remark 2", off(d.dtau_dq, 2.0 * matrix), off(d.dtau_dnu, 2.0 * matrix),
              "2 C* is the derivative of ID by q̇, not q."),
     ]  # fmt: skip

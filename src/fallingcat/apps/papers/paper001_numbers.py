@@ -244,17 +244,12 @@ def packed(model: Model) -> Task:
     return Task("packed_symbols", (Input("q", model.nq),), (Output("G", (size,)),), evaluate)
 
 
-def growth_checks(found: Sequence[Growth], timed: bool) -> Iterator[Check]:
-    """The exponents against the theory's: operations always, times where they were measured up to large sizes."""
+def growth_checks(found: Sequence[Growth]) -> Iterator[Check]:
+    """Operations grow no faster than the theory says; how near they come to it is for `claims.py` to say."""
     for g in found:
-        if len(g.counted) > 1:
-            for what in (C, G):
-                fitted, theory = g.exponent(what, g.counted, g.operations[what], g.mechanism.large)
-                yield Check(f"{g.mechanism.name}: exponent of operations, {what}, off the theory's", abs(fitted - theory), 0.3)
-        if timed and g.counted:
-            for what in (C, G):
-                fitted, theory = g.exponent(what, g.sizes, g.work(what), LARGE)
-                yield Check(f"{g.mechanism.name}: exponent of the time, {what}, off the theory's", abs(fitted - theory), 0.3)
+        for what in (C, G) if g.counted else ():
+            fitted, theory = g.exponent(what, g.counted, g.operations[what], g.mechanism.large)
+            yield Check(f"{g.mechanism.name}: exponent of operations, {what}, above the theory's", fitted - theory, 0.1)
 
 
 LARGE = 30

@@ -17,6 +17,7 @@ from rich.text import Text
 from fallingcat.apps import figures
 from fallingcat.apps.console import QUIET, STRONG, fitted, heading, number, progress, table
 from fallingcat.apps.papers import Check, Measured, output
+from fallingcat.apps.papers import paper002_native as native
 from fallingcat.apps.papers import paper002_numbers as N
 from fallingcat.apps.papers.paper002_differences import STEPS, Rest, at_a_general_state, at_rest, rest_checks
 from fallingcat.apps.papers.paper002_numbers import (
@@ -48,24 +49,26 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
     """Reproduce the paper."""
     budget = 0.01 if quick else 0.25
     robots = {s.name: load(s.name, floating=s.floating) for s in SUBJECTS}
-    with progress(len(SUBJECTS) * (len(TABLE_1) + 8) + 2) as step:
+    with progress(len(SUBJECTS) * (len(TABLE_1) + 8) + 2 + len(native.REAL)) as step:
         through = {name: N.through_mass_matrix(robot, step) for name, robot in robots.items()}
         times = [N.measure(s, robots[s.name], through[s.name], budget, step) for s in SUBJECTS]
         peers = [N.measure_peer(s, budget, step) for s in SUBJECTS]
         counts = {name: N.operations(robot, through[name], step) for name, robot in robots.items()}
         growth = N.growth(step)
+        compiled = [native.measure(real, budget, step, quick) for real in native.REAL]
         rest = {s.name: at_rest(s, step, compiled=not quick) for s in SUBJECTS}
         moving = at_a_general_state(robots["humanoid"], step)
         witnesses = {name: N.witness(robot, step) for name, robot in robots.items()}
         slips = {name: N.slips(robot, witnesses[name]) for name, robot in robots.items()}
         checks = [*N.exact(robots, witnesses), *N.inverse_checks(counts), *rest_checks(rest), *N.slip_checks(slips, growth)]
-        checks += N.time_checks(times)
+        checks += native.checks(compiled)
 
     for subject, ours, peer in zip(SUBJECTS, times, peers, strict=True):
         _show_times(console, subject, robots[subject.name], ours, peer, counts[subject.name])
     if not any(peers):
         console.print(Text("Pinocchio is not installed: pip install pin", style=QUIET))
     _show_ratios(console, times, peers, list(counts.values()))
+    _show_native(console, compiled)
     _show_rest(console, rest)
     _show_errata(console, slips, rest, growth)
 
@@ -75,6 +78,7 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
     }
     found = {
         "microseconds": robot_numbers,
+        "compiled": {n.name: asdict(n) | {"differences / derivatives": _per(n)} for n in compiled},
         "operations of chains": growth,
         "at rest": {name: _rest_numbers(r) for name, r in rest.items()},
         "errata": [asdict(m) for m in _measured(slips, rest)],
@@ -84,6 +88,14 @@ def run(console: Console, out: Path, quick: bool = False) -> list[Check]:
         lambda: [_figure_2(times, peers, out / "figure2.png"), _figure_3(rest, moving, out / "figure3.png")],
     )  # fmt: skip
     return checks
+
+
+def _per(n: native.Native) -> dict[str, Any]:
+    """Ratios of Sec. V-A of one robot."""
+    return {
+        what: {"times": n.ratio(what), "operations": n.counted(what), "dual numbers / ours": n.automatic(what)}
+        for what in native.AUTO
+    }
 
 
 def _rest_numbers(r: Rest) -> dict[str, float]:
@@ -119,9 +131,7 @@ def _show_times(console: Console, subject: Subject, robot: Robot, ours: Times, p
 
 RATIOS = (
     ("derivatives of ID / ID", DID, ID, "3"),
-    ("differences / derivatives, ID", ID_LOOP, DID, "7–26, ~40 (*)"),
     ("derivatives of FD / FD", DFD, FD, "at most 4 (*)"),
-    ("differences / derivatives, FD", FD_LOOP, DFD, "4–10"),
     ("M⁻¹: through M / dedicated", CHOLESKY, MINV, "up to 2"),
 )
 
@@ -141,6 +151,21 @@ def _show_ratios(console: Console, times: list[Times], peers: list[Times], count
     console.print(Text("(*) The paper's text does not fit its own table.", style=QUIET))
     dedicated = " / ".join(f"{c[CHOLESKY] / c[MINV]:.1f}" for c in counts)
     console.print(Text(f"M⁻¹ in operations, through M / dedicated: {dedicated}. The dedicated algorithm pays on large robots."))
+
+
+def _show_native(console: Console, found: list[native.Native]) -> None:
+    """Sec. V-A1 and V-A2 with compiled code on both sides."""
+    note = f"time of one state in a batch of {native.BATCH}, one thread: compiled code on both sides; in brackets, operations"
+    heading(console, "Against differences and automatic differentiation", note)
+    t = table(
+        "", "dof", "differences / dID", "differences / dFD", "dual numbers / dID", "dual numbers / dFD", right=(1, 2, 3, 4, 5)
+    )
+    for n in found:
+        cells = [(n.ratio(what), n.counted(what)) for what in native.AUTO] + [n.automatic(what) for what in native.AUTO]
+        t.add_row(n.name, str(n.dof), *(f"{'' if x is None else f'{x:.1f} '}({y:.1f})" for x, y in cells))
+    console.print(t)
+    words = "Dual numbers run through the same source, all directions in one program, with common subexpressions shared."
+    console.print(Text(words, style=QUIET))
 
 
 def _show_rest(console: Console, rest: dict[str, Rest]) -> None:

@@ -332,10 +332,3 @@ def slip_checks(found: dict[str, Slips], growth: dict[str, list[int]]) -> Iterat
     chain, arms = growth["one chain"], growth["arms of four joints"]
     yield Check("operations from 16 to 32 joints, one chain: more than twice", chain[2] / chain[1], 2.5, at_least=True)
     yield Check("operations from 16 to 32 joints, arms of four: twice", arms[2] / arms[1], 2.1)
-
-
-def time_checks(times: list[dict[str, float]]) -> Iterator[Check]:
-    """Sec. V-A1: analytical derivatives are faster than finite differences."""
-    for subject, t in zip(SUBJECTS, times, strict=True):
-        for analytic, loop in ((DID, ID_LOOP), (DFD, FD_LOOP)):
-            yield Check(f"{subject.name}: {loop} / analytical, time", t[loop] / t[analytic], 1.0, at_least=True)

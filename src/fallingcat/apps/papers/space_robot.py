@@ -99,6 +99,39 @@ def fly(robot: Robot, controller: str, dt: float = 1e-3) -> Flight:
     return Flight(robot, t, q, nu, decoupling, extra, stiffness, damper)
 
 
+def peak_ratios(robot: Robot, shapes: Array, dt: float) -> Array:
+    """Peak of the torques after the hit, transformed over reduced equations, for flights from many shapes at once."""
+    count, peaks = round(SECONDS / dt), []
+    shapes = np.asarray(shapes)
+    q0 = np.repeat(robot.neutral()[None], len(shapes), axis=0)
+    q0[:, 7:] = shapes
+    inertia = np.diagonal(robot.shape_inertia(q0), axis1=-2, axis2=-1)
+    stiffness, damper = FREQUENCY**2 * inertia, 2.0 * DAMPING * FREQUENCY * inertia
+    for controller in (TRANSFORMED, REDUCED):
+        q, nu, peak = q0, np.zeros((len(shapes), robot.nv)), np.zeros(len(shapes))
+        nu[:, 4] = SPIN
+        for k in range(count + 1):
+            R, r = robot.reduced_dynamics(q, nu), nu[:, 6:]
+            torque = -np.einsum("kij,kj->ki", np.asarray(R.D_locked)[:, 6:, :6], R.mu)
+            if controller == TRANSFORMED:
+                torque = torque + np.einsum("kij,kj->ki", R.B_2, r)
+            if k * dt >= END:
+                peak = np.maximum(peak, np.abs(torque).max(axis=1))
+            force = np.zeros_like(nu)
+            force[:, 6:] = torque - stiffness * (q[:, 7:] - shapes) - damper * r
+            if START <= (k + 0.5) * dt < END:
+                force[:, 3:6] = HIT
+            q, nu = robot.step(q, nu, force, dt, "rk4")
+        peaks.append(peak)
+    return np.array(peaks[0] / peaks[1])
+
+
+def random_shapes(robot: Robot, count: int) -> Array:
+    """Within the limits of the joints."""
+    rng = np.random.default_rng(0)
+    return np.array([robot.random_configuration(rng)[7:] for _ in range(count)])
+
+
 def busiest(flights: dict[str, Flight], count: int = 3) -> list[int]:
     """The joints with the highest decoupling torques of the reduced equations, in order."""
     highest = np.abs(flights[REDUCED].decoupling).max(axis=0)
@@ -127,6 +160,8 @@ class Comparison:
     """The largest power of B_2 r, W."""
     balance: float
     """The largest change of V + dissipated after the hit, relative to V then."""
+    ratio: float
+    """Of the peaks, transformed over reduced equations, for this shape."""
     mixed: tuple[float, float]
     """<mu_e, (S(mu) - S(mu'))r> against -1/2 <mu_e, mu_e>_P as printed and +1/2 as corrected, relative to the largest."""
 
@@ -148,6 +183,7 @@ def compare(flights: dict[str, Flight]) -> Comparison:
         identity=_identity(a),
         power=float(max(np.abs((f.shape_velocity * f.extra).sum(axis=1)).max() for f in flights.values())),
         balance=max(_balance(f, after) for f in flights.values()),
+        ratio=float(np.abs(a.decoupling[after]).max() / np.abs(b.decoupling[after]).max()),
         mixed=_mixed(b),
     )
 

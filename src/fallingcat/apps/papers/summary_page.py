@@ -23,7 +23,8 @@ def page(results: Sequence[Result], quick: bool) -> str:
     """The HTML of the whole summary."""
     titles = [r.number for r in results]
     links = "".join(f'<a href="#{name}">{name}</a>' for name in titles) + '<a href="#verdicts">Verdicts</a>'
-    body = f"{_overview(results)}\n<nav>{links}</nav>\n" + "".join(map(_paper, results)) + section("Verdicts", _legend())
+    top = f"{_overview(results)}\n<nav>{links}</nav>\n{_contents(results)}"
+    body = top + "".join(map(_paper, results)) + section("Verdicts", _legend())
     heading = "Five papers, reproduced" if len(results) > 1 else f"Paper {titles[0]}, reproduced"
     whole = view.page(heading, body, subtitle=_subtitle(results, quick))
     style = resources.files("fallingcat").joinpath("apps", "papers", "summary.css").read_text(encoding="utf-8")
@@ -52,6 +53,17 @@ def _overview(results: Sequence[Result]) -> str:
     if len(results) > 1:
         cards.append(_together(results))
     return f'<div class="overview">{"".join(cards)}</div>'
+
+
+def _contents(results: Sequence[Result]) -> str:
+    """What is on the page, paper by paper."""
+    rows = []
+    for r in results:
+        parts = {"figures": len(r.figures), "errata": len(r.errata), "checks": len(r.checks)}
+        there = [("tables", "Tables and figures"), *((key, f"{count} {key}") for key, count in parts.items() if count)]
+        links = " · ".join(f'<a href="#{text(r.number)}-{key}">{words}</a>' for key, words in there)
+        rows.append(f'<dt><a href="#{text(r.number)}">{text(r.number)}</a></dt><dd>{text(r.title, LONG)}<br>{links}</dd>')
+    return f'<details class="contents" open><summary>Contents</summary><dl>{"".join(rows)}</dl></details>\n'
 
 
 def _together(results: Sequence[Result]) -> str:
@@ -89,9 +101,11 @@ def _legend() -> str:
 
 
 def _paper(r: Result) -> str:
-    parts = [f'<div class="chips">{_chips(r.verdicts)}</div>', "<h3>Tables and figures</h3>", _claims(r.claims), _figures(r)]
+    head = f'<h3 id="{text(r.number)}-tables">Tables and figures</h3>'
+    parts = [f'<div class="chips">{_chips(r.verdicts)}</div>', head, _claims(r.claims), _figures(r)]
     if r.errata:
-        parts += ["<h3>Errata</h3>", f'<p class="note">{text(counts(r.errata))}.</p>', _errata(r.errata)]
+        head = f'<h3 id="{text(r.number)}-errata">Errata</h3>'
+        parts += [head, f'<p class="note">{text(counts(r.errata))}.</p>', _errata(r.errata)]
     parts.append(_checks(r))
     return section(r.number, "\n".join(parts), r.title)
 
@@ -144,7 +158,7 @@ def _figures(r: Result) -> str:
         data = base64.b64encode(path.read_bytes()).decode("ascii")
         image = f'<img alt="{text(caption, LONG)}" src="data:image/png;base64,{data}">'
         shots.append(f"<figure>{image}<figcaption>{text(caption, LONG)}</figcaption></figure>")
-    return f'<div class="shots">{"".join(shots)}</div>'
+    return f'<div class="shots" id="{text(r.number)}-figures">{"".join(shots)}</div>'
 
 
 def _checks(r: Result) -> str:
@@ -156,4 +170,4 @@ def _checks(r: Result) -> str:
     said = f"{r.failed} of {len(r.checks)} checks fail" if r.failed else f"All {len(r.checks)} checks, with what was measured"
     opened = " open" if r.failed else ""
     rows = table(["", "", "measured", "bound"], lines, right=(2,), name="checks")
-    return f"<details{opened}><summary>{said}</summary>{rows}</details>"
+    return f'<details{opened} id="{text(r.number)}-checks"><summary>{said}</summary>{rows}</details>'

@@ -15,7 +15,8 @@ from fallingcat.apps.papers.errata import Erratum, counts, short
 from fallingcat.apps.papers.summary import Result
 
 STYLES: dict[Verdict, str] = {
-    "holds": GOOD, "corrected": "cyan", "not reproducible": DOUBT, "timing": "magenta", "illustration": QUIET, "fails": BAD,
+    "holds": GOOD, "corrected": "cyan", "not reproduced": DOUBT, "not reproducible": DOUBT, "timing": "magenta",
+    "illustration": QUIET, "fails": BAD,
 }  # fmt: skip
 
 
