@@ -33,6 +33,10 @@ class SingularError(InputError, ArithmeticError):
     """A division by zero: most often the mass matrix of the robot is singular."""
 
 
+class SingularWarning(RuntimeWarning):
+    """Some states of a batch are NaN because the mass matrix is singular there."""
+
+
 class TraceError(FallingCatError):
     """A function cannot be traced, for instance because it branches on a traced value."""
 

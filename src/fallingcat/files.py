@@ -1,10 +1,14 @@
-"""Writing files: whole or not at all, into folders that are made if need be, and through links and devices, never over them."""
+"""Writing files: whole or not at all, into folders that are made if need be, and through links and devices, never over them.
+
+And locks: files that one process holds at a time, until it lets go or ends, however it ends.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import stat
+import sys
 import tempfile
 from pathlib import Path
 
@@ -46,6 +50,35 @@ def stream(path: Path) -> int | None:
     if not found:
         return None
     return int(found[1]) if found[1] else {"in": 0, "out": 1, "err": 2}[found[2]]
+
+
+def lock(path: str | Path) -> int | None:
+    """Hold a lock file, which is made if need be: what `unlock` takes, or None while somebody else holds it.
+
+    Raises OSError where there can be no lock. The system lets go when a process ends.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        os.close(descriptor)
+        return None
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def unlock(descriptor: int) -> None:
+    """Let go of a lock."""
+    os.close(descriptor)
 
 
 def _write(target: Path, data: bytes) -> None:

@@ -7,11 +7,12 @@ while the algorithm and the classes of the model come from that source, and nobo
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import is_
 from types import FunctionType
 from typing import Any
 
+from fallingcat import table
 from fallingcat.codegen.fingerprint import covers
 from fallingcat.model.joints import Reversed
 from fallingcat.model.model import Model
@@ -20,9 +21,9 @@ ROOMS = ("algorithms", "spatial", "scalar", "task", "trace", "model.joints", "mo
 """The modules that an algorithm runs through on its way to a program."""
 
 
-def is_own(algorithm: Callable[..., Any], model: Model) -> bool:
-    """Do the algorithm and every class of the model belong to the library, as its source has them?"""
-    return _is_own_function(algorithm) and all(map(_is_own_class, _classes(model))) and untouched()
+def is_own(algorithm: Callable[..., Any], model: Model, more: Iterable[type] = ()) -> bool:
+    """Do the algorithm, every class of the model, and more classes belong to the library, as its source has them?"""
+    return _is_own_function(algorithm) and all(map(_is_own_class, {*_classes(model), *more})) and untouched()
 
 
 def _is_own_function(function: Callable[..., Any]) -> bool:
@@ -50,7 +51,7 @@ def _classes(model: Model) -> set[type]:
 
 def _namespaces() -> Iterator[Mapping[str, Any]]:
     """What the modules and their classes hold, by name."""
-    package = __name__.partition(".")[0]
+    package = table.__name__.partition(".")[0]  # the table imports every algorithm: what is not imported yet would not be known
     wanted = tuple(f"{package}.{room}" for room in ROOMS)
     for module in [vars(module) for name, module in sys.modules.items() if name.startswith(wanted)]:
         yield module

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from fallingcat.errors import SingularError
 from fallingcat.scalar import Scalar
@@ -29,6 +29,17 @@ class Output:
         return total
 
 
+class Tangents(Protocol):
+    """The velocities of a vector that lives on a group, where they are not the rates of its entries."""
+
+    @property
+    def size(self) -> int:
+        """Numbers in a velocity."""
+
+    def rate(self, x: Sequence[Scalar], velocity: Sequence[Scalar]) -> Sequence[Scalar]:
+        """The rates of the entries of x; linear in the velocity."""
+
+
 @dataclass(frozen=True)
 class Input:
     """A named argument vector."""
@@ -37,6 +48,8 @@ class Input:
     size: int
     quaternions: tuple[int, ...] = ()
     """Where unit quaternions start in it."""
+    tangents: Tangents | None = field(default=None, compare=False, repr=False)
+    """Its velocities, if they are not the rates of its entries: a configuration's are left-trivialized."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +65,9 @@ class Task:
     """Says everything the result depends on besides the inputs; for caches."""
     results: type | None = field(default=None, compare=False)
     """The named tuple of a task with several outputs."""
+    explain: Callable[..., str] | None = field(default=None, compare=False)
+    """Takes the inputs of a state whose first result is NaN though they are finite; says what is singular there, if anything is.
+    A task without it divides by nothing that could be zero."""
 
     def flat(self, vectors: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
         """One flat list of scalars per output, in row-major order."""

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import timeit
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -209,16 +209,22 @@ def _peer_call(name: str, robot: Robot, model: Any, rng: np.random.Generator) ->
     return PEERS[name](pin, model, data, state, frame)
 
 
-def pinocchio_model(urdf: str, floating: bool) -> Any:
-    """Pinocchio's model of a URDF file, or None when Pinocchio is not installed or cannot read it."""
+def pinocchio_model(urdf: str, floating: bool, following: Sequence[str] = ()) -> Any:
+    """Pinocchio's model of a URDF file, or None when Pinocchio is not installed or cannot read it.
+
+    following: joints that mimic others. Pinocchio would let them move freely; held still, they leave both sides with the same
+    degrees of freedom.
+    """
     try:
         import pinocchio as pin
     except ImportError:
         return None
     try:
-        return pin.buildModelFromUrdf(urdf, pin.JointModelFreeFlyer()) if floating else pin.buildModelFromUrdf(urdf)
+        model = pin.buildModelFromUrdf(urdf, pin.JointModelFreeFlyer()) if floating else pin.buildModelFromUrdf(urdf)
     except (ValueError, RuntimeError):
         return None
+    held = [model.getJointId(name) for name in following if model.existJointName(name)]
+    return pin.buildReducedModel(model, held, pin.neutral(model)) if held else model
 
 
 _START = """

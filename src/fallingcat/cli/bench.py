@@ -15,6 +15,7 @@ from fallingcat.apps import bench as benchmark
 from fallingcat.apps.console import progress, stdout_console
 from fallingcat.errors import InputError
 from fallingcat.functions import FUNCTIONS
+from fallingcat.model.assemble import Floating
 from fallingcat.model.sources import bundled_robots
 from fallingcat.robot.robot import load
 from fallingcat.suggest import closest
@@ -34,7 +35,8 @@ def _run(arguments: argparse.Namespace) -> int:
     for name in functions:
         if name not in FUNCTIONS:
             raise InputError(f"no function {name!r}", hint=closest(name, FUNCTIONS))
-    return bench(arguments.robot, floating=not arguments.fixed, functions=functions or None, as_json=arguments.json)
+    floating: Floating = False if arguments.fixed else "auto"
+    return bench(arguments.robot, floating=floating, functions=functions or None, as_json=arguments.json)
 
 
 def table(rows: list[benchmark.Row], title: str) -> Table:
@@ -68,14 +70,17 @@ def start_table(starts: list[dict[str, object]]) -> Table:
 def collect(
     report: benchmark.Report,
     source: str,
-    floating: bool,
+    floating: Floating,
     label: str,
     functions: list[str] | None = None,
     path: str | None = None,
 ) -> list[benchmark.Row]:
     """Measure one robot with a progress bar, adding to the report."""
     robot = load(source, floating=floating)
-    peer = benchmark.pinocchio_model(path or source, floating) if os.path.exists(path or source) else None
+    floating, file = robot.floating, path or source
+    following = [body.joint_name for body in robot.model.bodies if body.mimics]
+    readable = os.path.exists(file) and file.endswith(".urdf")
+    peer = benchmark.pinocchio_model(file, floating, following) if readable else None
     rows: list[benchmark.Row] = []
     names = benchmark.measurable(robot, functions)
     with progress(len(names) + 1) as step:
@@ -88,7 +93,7 @@ def collect(
     return rows
 
 
-def bench(source: str, *, floating: bool = True, functions: list[str] | None = None, as_json: bool = False) -> int:
+def bench(source: str, *, floating: Floating = "auto", functions: list[str] | None = None, as_json: bool = False) -> int:
     """Run the bench for one robot and print it."""
     console = Console(stderr=True) if as_json else stdout_console()
     report = benchmark.Report(versions=benchmark.versions())

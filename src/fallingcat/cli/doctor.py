@@ -15,12 +15,12 @@ from fallingcat.model.doctor import read_examined
 from fallingcat.model.findings import Finding
 from fallingcat.model.report import printable
 
-_STYLES = {"error": "bold red", "warning": "yellow"}
+_STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
-def doctor(source: str, *, as_json: bool = False) -> int:
+def doctor(source: str, *, as_json: bool = False, package_dirs: Sequence[str] = ()) -> int:
     """Print every finding about a robot; 0 when it is healthy, 1 with warnings, 2 with errors."""
-    description, findings = read_examined(source)
+    description, findings = read_examined(source, package_dirs)
     if as_json:
         print(json.dumps(_summary(source, findings), indent=2))
     else:
@@ -29,19 +29,19 @@ def doctor(source: str, *, as_json: bool = False) -> int:
 
 
 def exit_code(findings: Sequence[Finding]) -> int:
-    """0 without findings, 1 with warnings only, 2 with errors."""
-    if any(finding.severity == "error" for finding in findings):
-        return 2
-    return 1 if findings else 0
+    """0 for a healthy robot, about which there may be notes, 1 with warnings only, 2 with errors."""
+    found = {finding.severity for finding in findings}
+    return 2 if "error" in found else 1 if "warning" in found else 0
 
 
 def _summary(source: str, findings: Sequence[Finding]) -> dict[str, object]:
     counts = Counter(finding.severity for finding in findings)
     return {
         "source": printable(source, limit=1000),
-        "healthy": not findings,
+        "healthy": exit_code(findings) == 0,
         "errors": counts["error"],
         "warnings": counts["warning"],
+        "notes": counts["note"],
         "findings": [dataclasses.asdict(finding) for finding in findings],
     }
 
@@ -77,7 +77,7 @@ def _verdict(source: str, description: Description | None, findings: Sequence[Fi
         who += f" ({_count(len(description.links), 'link')}, {_count(len(description.joints), 'joint')})"
     counts = Counter(finding.severity for finding in findings)
     parts = [_count(counts[severity], severity) for severity in ("error", "warning") if counts[severity]]
-    style = "bold red" if counts["error"] else "yellow" if findings else "bold green"
+    style = "bold red" if counts["error"] else "yellow" if counts["warning"] else "bold green"
     return Text.assemble(f"{who}: ", (" and ".join(parts) or "healthy", style))
 
 

@@ -142,14 +142,16 @@ def module(name: str) -> Callable[[argparse.ArgumentParser], None]:
 
 
 def _add_doctor(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a URDF file, or the name of a bundled robot")
+    parser.add_argument("file", metavar="FILE", help="a URDF, xacro, MJCF or SDF file, or the name of a bundled robot")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.epilog = "Exit status: 0 healthy, 1 with warnings, 2 with errors."
+    where = "a folder in which packages and meshes are looked for; may be given several times"
+    parser.add_argument("--package-dir", action="append", default=[], metavar="DIR", help=where)
+    parser.epilog = "Exit status: 0 healthy (there may be notes), 1 with warnings, 2 with errors."
 
     def run(arguments: argparse.Namespace) -> int:
         from fallingcat.cli.doctor import doctor
 
-        return doctor(arguments.file, as_json=arguments.json)
+        return doctor(arguments.file, as_json=arguments.json, package_dirs=arguments.package_dir)
 
     parser.set_defaults(run=run)
 
@@ -193,7 +195,16 @@ COMMANDS = (
     Command("doctor", "Say what is wrong with a robot description, with line and cure.", _add_doctor),
     Command("linearize", "Linearize a robot on its group of states: A, B, eigenvalues, controllability.", module("linearize")),
     Command("bench", "Time every function of a robot, beside Pinocchio where it is installed.", module("bench")),
+    Command("export", "Write a robot's functions as C, as an object file, or as WebAssembly.", module("export")),
     Command("papers", "Reproduce the tables and figures of a paper, with its corrections.", module("papers")),
+    Command("view", "Show a robot in the browser, with sliders, frames, momentum and a link's numbers.", module("view")),
+    Command(
+        "play",
+        "Write a page in which a robot can be grabbed, thrown, kicked and dropped: its own dynamics, live.",
+        module("play"),
+    ),
     Command("cat", "Drop a cat upside down: it lands on its feet with no angular momentum.", module("cat")),
+    Command("sample", "Random states of a robot into a file, as many as a disk holds.", module("sample")),
+    Command("map", "Functions of a robot at all states of a file, chunk by chunk, here or on a cluster.", module("map")),
     Command("robots", "List the robots that come with the library.", _add_robots),
 )

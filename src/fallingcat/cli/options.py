@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 
+from fallingcat.model.assemble import Floating
 from fallingcat.robot.robot import Robot, load
 
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
     """Declare which robot it is and how it is loaded; `load_robot` reads this."""
-    parser.add_argument("robot", metavar="ROBOT", help="a URDF file, or the name of a bundled robot (see 'fallingcat robots')")
+    robots = "a URDF, xacro, MJCF or SDF file, or the name of a bundled robot (see 'fallingcat robots')"
+    parser.add_argument("robot", metavar="ROBOT", help=robots)
     parser.add_argument("--fixed", action="store_true", help="weld the base to the world")
     parser.add_argument("--base", metavar="LINK", help="the link that is the base; the file's root otherwise")
     parser.add_argument("--joint-dynamics", action="store_true", help="add the joints' damping, friction and armature")
+    where = "a folder in which packages and meshes are looked for; may be given several times"
+    parser.add_argument("--package-dir", action="append", default=[], metavar="DIR", help=where)
 
 
 def add_state(parser: argparse.ArgumentParser) -> None:
@@ -25,4 +29,6 @@ def add_state(parser: argparse.ArgumentParser) -> None:
 
 def load_robot(arguments: argparse.Namespace) -> Robot:
     """The robot that the options of `add_robot` ask for."""
-    return load(arguments.robot, floating=not arguments.fixed, base=arguments.base, joint_dynamics=arguments.joint_dynamics)
+    floating: Floating = False if arguments.fixed else "auto"
+    options = {"base": arguments.base, "joint_dynamics": arguments.joint_dynamics, "package_dirs": arguments.package_dir}
+    return load(arguments.robot, floating=floating, **options)

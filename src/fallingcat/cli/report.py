@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     robot = load_robot(arguments)
     state = read_state(robot, arguments.state)
     with console.progress(steps(robot, arguments.timings)) as step:
-        report = measure(robot, state, diagnose(arguments.robot), step, arguments.timings)
+        report = measure(robot, state, diagnose(arguments.robot, meshes=False), step, arguments.timings)
     if target is not None:
         _write(report, target)
     if arguments.json:

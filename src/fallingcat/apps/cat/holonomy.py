@@ -18,6 +18,7 @@ from fallingcat.robot.robot import Robot
 
 Array = NDArray[np.float64]
 
+
 def curvature(robot: Robot, s: Array) -> Array:
     """The angular part of the curvature, (..., 3, n, n), in the coordinates of the base."""
     return robot.curvature(configurations(robot, s))[..., 3:, :, :]

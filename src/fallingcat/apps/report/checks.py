@@ -27,7 +27,7 @@ class Check:
     kind: str
     passed: bool | None
     """None when it says nothing about this robot."""
-    why: str = "does not apply here"
+    why: str = "does not apply"
     """It says nothing."""
 
 

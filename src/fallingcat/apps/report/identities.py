@@ -161,11 +161,12 @@ def _linearization(m: Motion) -> float:
     """A and B in one direction, the rows of the accelerations, against forward dynamics beside the state."""
     robot, nv = m.robot, m.robot.nv
     rng = np.random.default_rng(0)
-    z, u = rng.normal(size=2 * nv), rng.normal(size=robot.n)
+    z, u = rng.normal(size=2 * nv), rng.normal(size=robot.m)
+    S = robot.actuation_matrix(m.q)
     L = robot.linearize(m.q, m.nu, m.tau)
 
     def beside(t: float) -> Array:
-        return robot.forward_dynamics(robot.integrate(m.q, t * z[:nv]), m.nu + t * z[nv:], m.tau + t * robot.actuation @ u)
+        return robot.forward_dynamics(robot.integrate(m.q, t * z[:nv]), m.nu + t * z[nv:], m.tau + t * S @ u)
 
     return off(L.A[nv:] @ z + L.B[nv:] @ u, differenced(beside), scale=largest(beside(0.0)))
 

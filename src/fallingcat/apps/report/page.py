@@ -23,6 +23,7 @@ from fallingcat.apps.report.measure import (
 from fallingcat.apps.report.timings import BATCH
 from fallingcat.apps.report.words import clean, count, numbers, twist
 from fallingcat.apps.view import figure, section, svg, table, text
+from fallingcat.apps.view.chain import chain
 from fallingcat.robot.robot import Robot
 
 MOST_ROWS = 40
@@ -83,9 +84,9 @@ def _hero(report: Report) -> str:
     scene = view.scene(robot, report.state.q)
     caption = f"The state: {report.state.words}."
     if scene["skeleton"]:
-        caption += (
-            " Bodies without primitive shapes are ellipsoids with their inertia, the darker the heavier; pins are joint axes."
-        )
+        caption += f" {view.SKELETON}"
+    if scene["missing"]:
+        caption += f" {count(len(scene['missing']), 'mesh', 'meshes')} not found, such as {scene['missing'][0]}."
     joints = "no movable joints" if robot.n == 0 else f"{robot.n} in {count(len(robot.joint_names), 'joint')}"
     c = numbers(report.center_of_mass) + " m" if robot.mass else "nothing that moves has mass"
     facts = [
@@ -102,7 +103,7 @@ def _hero(report: Report) -> str:
         ("Description", text(robot.description.file.rsplit("/", 1)[-1])),
     ]
     card = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
-    return f'<div class="hero">{view.drawing(scene, caption=caption)}<dl class="card">{card}</dl></div>'
+    return f'<div class="hero">{view.drawing(scene, caption=caption, linked=True)}<dl class="card">{card}</dl></div>'
 
 
 def _badge(checks: Sequence[Check]) -> str:
@@ -153,13 +154,26 @@ def _tree(report: Report) -> str:
         return ""
     dynamic = any(row.passive for row in found)
     lines = []
-    for row in found:
+    sliders = {slider.body: k for k, slider in enumerate(chain(report.robot, report.state.q).sliders)}
+    for i, row in enumerate(found):
         more = f' <span class="soft">+{row.welded}</span>' if row.welded else ""
         name = f'<span class="soft">{row.branch}</span><b>{text(row.body.name, 60)}</b>{more}'
-        line = [name, text(row.joint, 60), text(row.kind), row.places, row.limits, row.q]
+        now = f'<span class="now">{row.q}</span>' if row.q else ""
+        line = [name, text(row.joint, 60), text(row.kind), row.places, _limits(row, sliders.get(i)), now]
         lines.append([*line, row.passive] if dynamic else line)
     headers = ["body", "joint", "type", "ν", "limits", "q", *(["damping, friction, armature"] if dynamic else [])]
-    return _folded(table(headers, lines, right=(3, 5), name="tree"), len(lines), "bodies")
+    return _folded(table(headers, lines, right=(3, 5), name="tree", bodies=range(len(lines))), len(lines), "bodies")
+
+
+def _limits(row: words.BodyRow, slider: int | None) -> str:
+    """The limits, and a mark where the joint stands between them; red beyond."""
+    low, high = row.body.limits.lower, row.body.limits.upper
+    if not row.q or slider is None or not np.isfinite(high - low) or not low < high:
+        return row.limits
+    share = (float(row.q) - low) / (high - low)
+    out = "" if -1e-9 <= share <= 1.0 + 1e-9 else " out"
+    mark = f'<i style="left:{100.0 * min(1.0, max(0.0, share)):.1f}%"></i>'
+    return f'<span class="range{out}" data-range="{slider}">{mark}</span>{row.limits}'
 
 
 def _masses_note(report: Report) -> str:
@@ -177,7 +191,8 @@ def _masses(report: Report) -> str:
         principal = " &nbsp; ".join(f"{x:.3g}" for x in of.moments) if of.mass else ""
         center = numbers(of.center, 3) if of.mass else '<span class="soft">massless</span>'
         lines.append((text(of.body.name, 60), f"{of.mass:.4g}", center, principal))
-    shown = table(["body", "kg", "centre of mass, m", "principal moments, kg m²"], lines, right=(1,))
+    which = [report.robot.model.bodies.index(of.body) for of in report.bodies]
+    shown = table(["body", "kg", "centre of mass, m", "principal moments, kg m²"], lines, right=(1,), bodies=which)
     names, masses = [of.body.name for of in report.bodies], [of.mass for of in report.bodies]
     plot = figure(svg.bars(names, masses, "kg", words="masses of the bodies"), "Masses of the moving bodies.")
     return f'<div class="uneven"><div>{_folded(shown, len(lines), "bodies")}</div>{plot}</div>'
@@ -234,6 +249,8 @@ def _linear(report: Report) -> str:
 
     linear = report.linear
     assert linear is not None
+    velocities = velocity_labels(report.robot)
+    names = [*velocities, *(f"{name} rate" for name in velocities)]
     pairs = [
         ("A", words.sparsity(linear.filled)),
         ("spectrum", growth_words(linear.eigenvalues)),
@@ -246,7 +263,7 @@ def _linear(report: Report) -> str:
     plots = [
         figure(svg.complex_plane(linear.eigenvalues, "eigenvalues of A"), "Eigenvalues of A; what lies on the right grows."),
         figure(
-            svg.heat_map(linear.filled, blocks=blocks_of_state(report.robot), signed=True, words="the matrix A"),
+            svg.heat_map(linear.filled, names, blocks=blocks_of_state(report.robot), signed=True, words="the matrix A"),
             "A: rows and columns are base pose z_H, joints z_s, base twist z_v, joint rates z_r. Blue is negative.",
         ),
     ]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from fallingcat.arrays import eager
-from fallingcat.functions import task
 from fallingcat.robot.robot import Robot
 
 MAIN = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "coriolis_matrix")
@@ -22,7 +21,7 @@ class Quick(Robot):
     def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Any = None, **options: Any) -> Any:
         if name in MAIN or wrenches:
             return super()._run(name, values, out, wrenches, **options)
-        return eager.run(task(self.model, name, **options), values, out)
+        return eager.run(self._made(name, options), values, out)
 
 
 def quick(robot: Robot) -> Quick:

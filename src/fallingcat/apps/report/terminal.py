@@ -221,7 +221,7 @@ def _verdict(checks: tuple[Check, ...]) -> Text:
 
 def _value_and_bound(check: Check) -> tuple[Text, Text]:
     if check.passed is None:
-        return Text("not here" if check.value is None else check.why, style=QUIET), Text()
+        return Text(check.why, style=QUIET), Text()
     return Text(words.measured(check), style="" if check.passed else BAD), Text(words.bound(check), style=QUIET)
 
 

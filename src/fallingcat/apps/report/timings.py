@@ -78,5 +78,6 @@ def _time(robot: Robot, name: str, q: Array, rng: np.random.Generator, budget: f
 
 def _options(robot: Robot, name: str) -> dict[str, Any]:
     """Something to ask for where a function needs to be told."""
-    known = {"frame": robot.link_names[-1], "base": "centroidal", "representation": "mixed"}
-    return {option: known[option] for option in FUNCTIONS[name].options if option in known}
+    options = FUNCTIONS[name].options
+    known = {"frame": robot.link_names[-1], "base": "centroidal", "representation": "mixed" if "base" in options else "body"}
+    return {option: known[option] for option in options if option in known}

@@ -14,6 +14,7 @@ One call makes a page that needs no network and nothing beside itself:
 
 The pieces, for other pages:
 
+    view.still_page(robot, q)            a page with a robot that can be turned and moved by sliders
     view.scene(robot, q)                 plain data: the shapes of every body, and where the bodies are
     view.animation(robot, qs, times)     plain data: where the moving bodies are at every time
     view.drawing(scene, animation=None, caption="")     the HTML of one drawing; with an animation it has a player
@@ -29,8 +30,23 @@ from __future__ import annotations
 
 from fallingcat.apps.view import svg
 from fallingcat.apps.view.motion import animation
-from fallingcat.apps.view.pages import animation_page, drawing, figure, page, section, table, text
+from fallingcat.apps.view.pages import (
+    SKELETON,
+    animation_page,
+    bare_page,
+    drawing,
+    figure,
+    page,
+    scripts,
+    section,
+    still_page,
+    table,
+    text,
+)
 from fallingcat.apps.view.scene import scene
 from fallingcat.files import write
 
-__all__ = ["animation", "animation_page", "drawing", "figure", "page", "scene", "section", "svg", "table", "text", "write"]
+__all__ = [
+    "SKELETON", "animation", "animation_page", "bare_page", "drawing", "figure", "page", "scene", "scripts", "section",
+    "still_page", "svg", "table", "text", "write",
+]  # fmt: skip

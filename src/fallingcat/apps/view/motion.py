@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fallingcat.apps.view.scene import body_poses, bounds, numbers, position_and_quaternion, shapes_of
+from fallingcat.apps.view.scene import Looks, body_poses, bounds
+from fallingcat.apps.view.shape import numbers, position_and_quaternion
 from fallingcat.errors import InputError
 from fallingcat.robot.robot import Robot
 
@@ -18,7 +19,7 @@ STILL = 1e-7
 """A body that moves less than this, in metres and in its quaternion, stands still."""
 
 
-def animation(robot: Robot, qs: ArrayLike, times: ArrayLike) -> dict[str, Any]:
+def animation(robot: Robot, qs: ArrayLike, times: ArrayLike, looks: Looks | None = None) -> dict[str, Any]:
     """The motion through the configurations qs (frames, nq) at times (frames,).
 
     "bodies" are the indices of those that move; "poses" and "times" are little-endian float32 in base64, poses as
@@ -34,7 +35,7 @@ def animation(robot: Robot, qs: ArrayLike, times: ArrayLike) -> dict[str, Any]:
     x = position_and_quaternion(poses)
     moving = [k for k in range(x.shape[1]) if np.ptp(x[:, k, :3], axis=0).max() > STILL or _turns(x[:, k, 3:])]
     x[..., 3:] = _continuous(x[..., 3:])
-    low, high = bounds(shapes_of(robot)[0], poses)
+    low, high = bounds((looks or Looks.of(robot)).shapes, poses)
     return {
         "frames": len(t),
         "bodies": moving,

@@ -16,18 +16,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fallingcat.apps.view.motion import animation
-from fallingcat.apps.view.scene import scene
+from fallingcat.apps.view.scene import Looks, scene
 from fallingcat.model.report import printable
 from fallingcat.robot.robot import Robot
 
 SCRIPTS = ("shapes.js", "render.js", "view.js")
 
+SKELETON = "Bodies without shapes are ellipsoids with their inertia, the darker the heavier; pins are joint axes."
+
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
-img-src data:">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
+script-src 'unsafe-inline'{wasm}; img-src data:">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="fallingcat">
@@ -37,15 +39,18 @@ img-src data:">
 {style}</style>
 </head>
 <body>
-<header>
+{body}
+</body>
+</html>
+"""
+
+_MAIN = """<header>
 <h1>{title}</h1>
 {subtitle}{words}</header>
 <main>
 {body}
 </main>
-{script}</body>
-</html>
-"""
+{script}"""
 
 
 def text(x: Any, limit: int = 200) -> str:
@@ -55,14 +60,25 @@ def text(x: Any, limit: int = 200) -> str:
 
 def page(title: str, body: str, words: str = "", subtitle: str = "") -> str:
     """A page that needs nothing beside itself. title, subtitle and words are text, body is HTML."""
-    return _PAGE.format(
+    main = _MAIN.format(
         title=text(title),
         subtitle=f'<p class="subtitle">{text(subtitle, 500)}</p>\n' if subtitle else "",
         words=paragraphs(words),
-        style=_file("page.css"),
         body=body,
-        script=_script() if 'class="view"' in body else "",
+        script=_script() if 'class="view' in body else "",
     )
+    return bare_page(title, main)
+
+
+def bare_page(title: str, body: str, style: str = "", wasm: bool = False) -> str:
+    """The frame of a page around all of its body. title is text. wasm: may it run WebAssembly that it brings along?"""
+    allowed = " 'wasm-unsafe-eval'" if wasm else ""
+    return _PAGE.format(title=text(title), style=_file("page.css") + style, body=body, wasm=allowed)
+
+
+def scripts() -> list[str]:
+    """The renderer and the hands, for pages that put them into a closure of their own."""
+    return [_file(name) for name in SCRIPTS]
 
 
 def paragraphs(words: str) -> str:
@@ -78,14 +94,24 @@ def section(title: str, body: str, note: str = "") -> str:
     return f'<section id="{text(name)}">\n<h2>{text(title)}</h2>\n{said}{body}\n</section>\n'
 
 
-def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = (), name: str = "") -> str:
-    """A table that scrolls sideways when it is too wide. headers are text, cells are HTML; columns in `right` hold numbers."""
+def table(
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    right: Sequence[int] = (),
+    name: str = "",
+    bodies: Sequence[int] | None = None,
+) -> str:
+    """A table that scrolls sideways when it is too wide. headers are text, cells are HTML; columns in `right` hold numbers.
+
+    bodies: which body each row is about; in a page with a linked drawing it lights up there.
+    """
 
     def cells(tag: str, values: Sequence[str]) -> str:
         return "".join(f"<{tag}{' class=number' if k in right else ''}>{value}</{tag}>" for k, value in enumerate(values))
 
     head = cells("th", [text(h) for h in headers])
-    lines = "\n".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    about = [f' data-body="{i}"' for i in bodies] if bodies is not None else []
+    lines = "\n".join(f"<tr{about[k] if about else ''}>{cells('td', row)}</tr>" for k, row in enumerate(rows))
     kind = f' class="{text(name)}"' if name else ""
     return f'<div class="scroll"><table{kind}>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}\n</tbody></table></div>'
 
@@ -104,13 +130,15 @@ def drawing(
     follow: bool = False,
     speed: float = 1.0,
     autoplay: bool = True,
+    linked: bool = False,
 ) -> str:
-    """A robot that can be turned, and played when there is an animation. caption is text.
+    """A robot that can be turned, moved by sliders, and played when there is an animation. caption is text.
 
     ground: its height; the lowest point when None or True; False for none.
     follow: the camera goes along with the bodies. speed: of the player at the start.
+    linked: lines of the page with data-body="k" light up together with body k.
     """
-    options = {"ground": ground, "follow": follow, "speed": speed, "autoplay": autoplay}
+    options = {"ground": ground, "follow": follow, "speed": speed, "autoplay": autoplay, "linked": linked}
     data = json.dumps({"scene": scene, "animation": animation, "options": options}, separators=(",", ":"), allow_nan=False)
     said = f"<figcaption>{text(caption, 1000)}</figcaption>" if caption else ""
     return (
@@ -141,17 +169,28 @@ def animation_page(
     qs: (frames, nq). times: (frames,), increasing. title, words and caption are text; figures_svg are finished <svg> texts
     (or what `figure` gives). Lines of `view.svg.lines` made with cursor=True show the player's time.
     """
-    motion = animation(robot, qs, times)
-    first = scene(robot, np.asarray(qs, dtype=float)[0])
+    looks = Looks.of(robot)
+    motion = animation(robot, qs, times, looks)
+    first = scene(robot, np.asarray(qs, dtype=float)[0], looks=looks)
     body = drawing(first, motion, caption, ground, follow, speed, autoplay)
     plots = [svg if svg.lstrip().startswith("<figure") else figure(svg) for svg in figures_svg]
     grid = f'<div class="plots">{"".join(plots)}</div>' if plots else ""
     return page(title, body + "\n" + grid, words)
 
 
+def still_page(robot: Robot, q: ArrayLike, title: str = "", words: str = "") -> str:
+    """A page with a robot that can be turned and moved by sliders, and nothing else. title and words are text."""
+    shown = scene(robot, q)
+    caption = f"{len(robot.joint_names)} joints, {robot.nv} degrees of freedom, {robot.mass:.4g} kg."
+    if shown["skeleton"]:
+        caption += " " + SKELETON
+    body = drawing(shown, caption=caption).replace('class="view"', 'class="view tall"', 1)
+    return page(title or robot.name, body, words)
+
+
 def _script() -> str:
     """The renderer, in a closure of its own."""
-    code = "\n".join(_file(name) for name in SCRIPTS)
+    code = "\n".join(scripts())
     return f'<script>\n(() => {{\n"use strict";\n{code}}})();\n</script>\n'
 
 

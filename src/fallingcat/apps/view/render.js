@@ -6,9 +6,10 @@ const BODY_VERTEX = `#version 300 es
   uniform mat4 camera, body; out vec3 n, at; out vec4 c;
   void main() { vec4 w = body * vec4(point, 1.); at = w.xyz; n = mat3(body) * normal; c = colour; gl_Position = camera * w; }`;
 const BODY_FRAGMENT = `#version 300 es
-  precision highp float; in vec3 n, at; in vec4 c; uniform vec3 eye, light; uniform float glow; out vec4 pixel;
+  precision highp float; in vec3 n, at; in vec4 c; uniform vec3 eye, light; uniform vec4 tint; uniform float glow; out vec4 pixel;
   void main() {
-    vec3 N = normalize(n), V = normalize(eye - at), base = pow(c.rgb, vec3(2.2));
+    vec3 V = normalize(eye - at), N = normalize(n), base = pow(mix(c.rgb, tint.rgb, tint.a), vec3(2.2));
+    if (dot(N, V) < -.25) N = -N;
     float wrap = clamp((dot(N, light) + .35) / 1.35, 0., 1.), fill = .5 + .5 * dot(N, V);
     vec3 sky = mix(vec3(.30, .28, .27), vec3(.62, .66, .72), .5 + .5 * N.z);
     vec3 lit = base * (.62 * sky + .72 * wrap * wrap * vec3(1., .97, .92) + .16 * fill);
@@ -60,6 +61,13 @@ function program(gl, vertex, fragment) {
   for (let k = 0; k < count; k++) { const name = gl.getActiveUniform(p, k).name; at[name] = gl.getUniformLocation(p, name); }
   return { p, at };
 }
+// The corners of the box around a body's vertices.
+function cornersOf(vertices) {
+  const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity], found = [];
+  for (let k = 0; k < vertices.length; k += 10) for (let i = 0; i < 3; i++) { low[i] = Math.min(low[i], vertices[k + i]); high[i] = Math.max(high[i], vertices[k + i]); }
+  for (let k = 0; k < 8; k++) found.push([0, 1, 2].map((i) => ((k >> i) & 1 ? high[i] : low[i])));
+  return found;
+}
 function upload(gl, mesh) {
   const vao = gl.createVertexArray();
   gl.bindVertexArray(vao);
@@ -74,6 +82,14 @@ function upload(gl, mesh) {
   return { vao, count: mesh.triangles.length };
 }
 
+function transform(M, p) { return [0, 1, 2].map((i) => M[i] * p[0] + M[4 + i] * p[1] + M[8 + i] * p[2] + M[12 + i]); }
+// Of all bodies at their poses; null when they have no mass.
+function centreOfMass(bodies, poses) {
+  let mass = 0; const sum = [0, 0, 0];
+  bodies.forEach((b, k) => { const c = transform(poses[k], b.centre || [0, 0, 0]); mass += b.mass; for (let i = 0; i < 3; i++) sum[i] += b.mass * c[i]; });
+  return mass > 0 ? sum.map((x) => x / mass) : null;
+}
+
 // ---- the renderer ----
 const FIELD = 0.5, SHADOW = 512, LIGHT = unit([0.35, -0.45, 0.9]);
 function Renderer(canvas, scene, options, bounds, lowest) {
@@ -83,10 +99,21 @@ function Renderer(canvas, scene, options, bounds, lowest) {
   const numbered = program(gl, BODY_VERTEX, PICK_FRAGMENT);
   const floor = program(gl, FLOOR_VERTEX, FLOOR_FRAGMENT), size = Math.max(Math.hypot(...sub(bounds[1], bounds[0])), 1e-3);
   const parts = [];
+  const unpacked = new Map(), meshes = (k) => { if (!unpacked.has(k)) unpacked.set(k, unpackMesh(scene.meshes[k])); return unpacked.get(k); };
   for (const clear of [false, true]) for (let b = -1; b < scene.bodies.length; b++) {
     const own = scene.shapes.filter((s) => s.body === b && (s.rgba[3] < 1) === clear);
-    if (own.length) parts.push({ body: b, clear, ...upload(gl, bodyMesh(own)) });
+    if (!own.length) continue;
+    const mesh = bodyMesh(own, meshes);
+    parts.push({ body: b, clear, corners: cornersOf(mesh.vertices), ...upload(gl, mesh) });
   }
+  unpacked.clear();
+  // What can be switched on: the links' frames, and the centre of mass.
+  const axes = [], wanted = new Map();
+  for (const f of scene.frames || []) wanted.set(f.body, [...(wanted.get(f.body) || []), f.pose]);
+  for (const [b, poses] of wanted) axes.push({ body: b, ...upload(gl, axesMesh(poses, 0.07 * size)) });
+  const ball = upload(gl, bodyMesh([{ kind: "ellipsoid", size: [1, 1, 1].map((x) => x * 0.016 * size), pose: [0, 0, 0, 0, 0, 0, 1], rgba: [0.92, 0.47, 0.08, 1] }]));
+  const needles = [], needle = (k) => needles[k] || (needles[k] = upload(gl, bodyMesh([{ kind: "arrow", size: [], pose: [0, 0, 0, 0, 0, 0, 1], rgba: [[0.78, 0.3, 0.2, 1], [0.2, 0.55, 0.35, 1]][k] }])));
+  const shown = { frames: false, centre: false, chosen: -2, ground: undefined };   // ground: another height, or null for none
   const square = gl.createVertexArray();
   gl.bindVertexArray(square);
   gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
@@ -110,7 +137,7 @@ function Renderer(canvas, scene, options, bounds, lowest) {
   }
   gl.bindFramebuffer(gl.FRAMEBUFFER, null);
 
-  const ground = typeof options.ground === "number" ? options.ground : lowest;
+  let ground = typeof options.ground === "number" ? options.ground : lowest;
   const power = 10 ** Math.floor(Math.log10(size / 4)), mesh = power * [1, 2, 5, 10].find((m) => m * power * 1.01 >= size / 8);
   let colours = theme();
   const matrixOf = (poses, b) => (b < 0 ? IDENTITY : poses[b]);
@@ -155,37 +182,71 @@ function Renderer(canvas, scene, options, bounds, lowest) {
       gl.depthMask(!part.clear);
       // Of a clear shape only the front is seen.
       if (part.clear) gl.enable(gl.CULL_FACE); else gl.disable(gl.CULL_FACE);
+      gl.uniform4fv(bodies.at.tint, part.body === shown.chosen ? [0.95, 0.6, 0.15, 0.75] : [0, 0, 0, 0]);
       gl.uniformMatrix4fv(bodies.at.body, false, matrixOf(poses, part.body));
       gl.bindVertexArray(part.vao); gl.drawElements(gl.TRIANGLES, part.count, gl.UNSIGNED_INT, 0);
     }
     gl.depthMask(true); gl.disable(gl.CULL_FACE);
+    gl.uniform4fv(bodies.at.tint, [0, 0, 0, 0]);
+    if (!shown.frames && !shown.centre && !made.arrows.length) return;
+    gl.clear(gl.DEPTH_BUFFER_BIT);   // they are seen through the bodies
+    if (shown.frames) for (const part of axes) {
+      gl.uniformMatrix4fv(bodies.at.body, false, matrixOf(poses, part.body));
+      gl.bindVertexArray(part.vao); gl.drawElements(gl.TRIANGLES, part.count, gl.UNSIGNED_INT, 0);
+    }
+    for (const { from, along, colour } of made.arrows) {   // from a point along a vector, seen through the bodies
+      const length = Math.hypot(...along);
+      if (!(length > 1e-6)) continue;
+      const mesh = needle(colour), z = unit(along), x = unit(cross(Math.abs(z[2]) < 0.9 ? [0, 0, 1] : [1, 0, 0], z)), y = cross(z, x), thick = 0.5 * size;
+      gl.uniformMatrix4fv(bodies.at.body, false, new Float32Array([...x.map((v) => v * thick), 0, ...y.map((v) => v * thick), 0, ...z.map((v) => v * length), 0, ...from, 1]));
+      gl.bindVertexArray(mesh.vao); gl.drawElements(gl.TRIANGLES, mesh.count, gl.UNSIGNED_INT, 0);
+    }
+    const centre = shown.centre && centreOfMass(scene.bodies, poses);
+    if (centre) {
+      gl.uniformMatrix4fv(bodies.at.body, false, poseMatrix([...centre, 0, 0, 0, 1]));
+      gl.bindVertexArray(ball.vao); gl.drawElements(gl.TRIANGLES, ball.count, gl.UNSIGNED_INT, 0);
+    }
   }
-  // How far away everything is in sight, at whatever shape of the canvas; turning does not change it.
-  function fitted(aspect) {
-    const [x, y, z] = sub(bounds[1], bounds[0]), wide = Math.hypot(x, y), half = Math.tan(FIELD / 2);
-    return Math.max(0.5 * (0.95 * z + 0.34 * wide), 0.46 * wide / aspect) * 1.04 / half + 0.3 * wide;
+  // Corners of all bodies as they stand at first, or of the box around a whole motion.
+  const first = scene.bodies.map((b) => poseMatrix(b.pose)), edges = bounds === scene.bounds ? parts.flatMap((part) => part.corners.map((p) => transform(matrixOf(first, part.body), p))) : [];
+  if (!edges.length) for (let k = 0; k < 8; k++) edges.push([0, 1, 2].map((i) => bounds[(k >> i) & 1][i]));
+  // Where to look and from how far, so that everything seen from the first direction fills the canvas; turning does not change it.
+  function fit(home, aspect) {
+    const c = Math.cos(home.elevation), back = [c * Math.cos(home.azimuth), c * Math.sin(home.azimuth), Math.sin(home.elevation)];
+    const right = unit(cross([0, 0, 1], back)), up = cross(back, right), tall = Math.tan(FIELD / 2) * 0.93, wide = tall * aspect;
+    let at = bounds[0].map((x, k) => (x + bounds[1][k]) / 2), away = size;
+    for (let round = 0; round < 6; round++) {
+      const seen = edges.map((p) => sub(p, at)).map((d) => [dot(d, right), dot(d, up), dot(d, back)]);
+      away = Math.max(0.3 * size, ...seen.map(([x, y, z]) => z + Math.max(Math.abs(x) / wide, Math.abs(y) / tall)));
+      const shares = (k) => seen.map((d) => d[k] / (away - d[2])), middle = (k) => (Math.max(...shares(k)) + Math.min(...shares(k))) / 2 * away;
+      const [dx, dy] = [middle(0), middle(1)];
+      at = at.map((x, k) => x + dx * right[k] + dy * up[k]);
+    }
+    return { at, away };
   }
   // The eye and the camera's matrix, at the size of the canvas in pixels.
   function look(view, target) {
     const scale = Math.min(window.devicePixelRatio || 1, 2), w = Math.round(canvas.clientWidth * scale), h = Math.round(canvas.clientHeight * scale);
     if (!w || !h) return null;
-    const c = Math.cos(view.elevation), away = view.distance * fitted(w / h);
+    const c = Math.cos(view.elevation), away = view.distance * view.away(w / h);
     const eye = [target[0] + away * c * Math.cos(view.azimuth), target[1] + away * c * Math.sin(view.azimuth), target[2] + away * Math.sin(view.elevation)];
     return { w, h, scale, eye, camera: multiply(perspective(FIELD, w / h, away * 0.02, away + 20 * size), lookAt(eye, target)) };
   }
   function draw(view, poses, target) {
     const seen = look(view, target);
     if (!seen) return;
+    const floored = options.ground !== false && shown.ground !== null;
+    if (typeof shown.ground === "number") ground = shown.ground;
     const { w, h, eye, camera } = seen, place = [target[0], target[1], ground, 0.95 * size];
     if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }
-    if (options.ground !== false) castShadow(poses, place);
+    if (floored) castShadow(poses, place);
     gl.viewport(0, 0, w, h);
     gl.clearColor(0, 0, 0, 0); gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     gl.enable(gl.DEPTH_TEST); gl.enable(gl.BLEND); gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     // Seen from above the floor lies behind everything, seen from below in front of it.
-    if (options.ground !== false && eye[2] > ground) drawFloor(camera, eye, place);
+    if (floored && eye[2] > ground) drawFloor(camera, eye, place);
     drawBodies(camera, eye, poses);
-    if (options.ground !== false && eye[2] <= ground) drawFloor(camera, eye, place);
+    if (floored && eye[2] <= ground) drawFloor(camera, eye, place);
   }
   // The body under a point of the canvas, or -1: the bodies drawn in their numbers, into a single pixel.
   function pick(view, poses, target, x, y) {
@@ -206,5 +267,6 @@ function Renderer(canvas, scene, options, bounds, lowest) {
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
     return pixel[0] + 256 * pixel[1] - 2;
   }
-  return { draw, pick, size, recolour: () => { colours = theme(); }, canvas };
+  const made = { draw, pick, fit, size, shown, arrows: [], recolour: () => { colours = theme(); }, canvas };
+  return made;
 }

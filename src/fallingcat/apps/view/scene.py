@@ -1,85 +1,71 @@
 """What a drawing of a robot consists of: shapes that ride on bodies.
 
-Primitive visuals of a description are drawn as they are. A body that only has meshes, or nothing to look at, is drawn as a
-skeleton: rods between the joints it connects, the joints' axes, and the ellipsoid of uniform density that has the body's
-inertia, coloured by mass.
+Visuals of a description are drawn as they are, meshes reduced to a budget of triangles. A body that has nothing to look at,
+or whose meshes are not there, is drawn as a skeleton: rods between the joints it connects, the joints' axes, and the ellipsoid
+of uniform density that has the body's inertia, coloured by mass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fallingcat.algorithms.kinematics import joint_kinematics, world_transforms
+from fallingcat.apps.view.chain import chain
+from fallingcat.apps.view.shape import Array, Shape, ball, homogeneous, numbers, position_and_quaternion, short
+from fallingcat.apps.view.skeleton import skeleton
+from fallingcat.apps.view.triangles import PAGE, Piece, Triangles, Wardrobe
 from fallingcat.arrays import eager
 from fallingcat.functions import quaternions
-from fallingcat.model.description import Pose
+from fallingcat.model.description import Visual
 from fallingcat.model.model import WORLD, Model
 from fallingcat.model.report import printable
-from fallingcat.robot.poses import configuration_from_pose
 from fallingcat.robot.robot import Robot
 from fallingcat.task import Input, Output, Task
 
-Array = NDArray[np.float64]
-Colour = tuple[float, float, float, float]
 
-ROD: Colour = (0.62, 0.65, 0.69, 1.0)
-JOINT: Colour = (0.22, 0.25, 0.29, 1.0)
-MASS_COLOURS = ((0.82, 0.88, 0.90), (0.40, 0.68, 0.77), (0.04, 0.40, 0.54))
-"""Of ellipsoids, from the lightest body to the heaviest."""
-WATER = 1000.0
-"""kg/m^3: bounds the size of an ellipsoid whose inertia is not that of a body of its mass."""
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A primitive fixed to a body."""
-
-    body: int
-    """Index of the body, or WORLD."""
-    kind: str
-    """box: edges x y z; cylinder: radius, length along z; ellipsoid: three semi-axes."""
-    size: tuple[float, ...]
-    pose: Array
-    """(4, 4), in the body."""
-    rgba: Colour
-
-    @property
-    def half(self) -> Array:
-        """Half the edges of the box around the shape, along its own axes."""
-        if self.kind == "box":
-            return np.array(self.size) / 2.0
-        if self.kind == "cylinder":
-            return np.array([self.size[0], self.size[0], self.size[1] / 2.0])
-        return np.array(self.size)
-
-    def plain(self) -> dict[str, Any]:
-        """In plain types."""
-        pose = numbers(position_and_quaternion(self.pose))
-        return {"body": self.body, "kind": self.kind, "size": numbers(self.size), "pose": pose, "rgba": numbers(self.rgba)}
-
-
-def scene(robot: Robot, q: ArrayLike) -> dict[str, Any]:
+def scene(
+    robot: Robot,
+    q: ArrayLike,
+    budget: int = PAGE,
+    progress: Callable[[str], None] = lambda what: None,
+    looks: Looks | None = None,
+) -> dict[str, Any]:
     """The robot at q in plain types: bodies with their poses (x y z, quaternion x y z w), shapes, and what the camera needs.
 
-    "skeleton" says whether any body stands there as a skeleton; "bounds" are the corners of the box around everything.
+    "skeleton" says whether any body stands there as a skeleton, "missing" which meshes are not there; "bounds" are the corners
+    of the box around everything; "sliders" and "chain" let the page move the joints. budget: triangles of all meshes.
+    looks: the robot's shapes where they are known already.
     """
     poses = body_poses(robot, q)
-    shapes, bare = shapes_of(robot)
-    low, high = bounds(shapes, poses[None])
+    looks = looks or Looks.of(robot, budget, progress)
+    low, high = bounds(looks.shapes, poses[None])
+    moved = chain(robot, np.asarray(q, dtype=float))
     bodies = [
-        {"name": printable(body.name, 60), "mass": _short(float(body.inertia.mass)), "pose": numbers(pose)}
+        {
+            "name": printable(body.name, 60), "mass": short(float(body.inertia.mass)), "pose": numbers(pose),
+            "centre": numbers(np.array(body.inertia.h, dtype=float) / (float(body.inertia.mass) or 1.0)),
+        }
         for body, pose in zip(robot.model.bodies, position_and_quaternion(poses), strict=True)
-    ]
+    ]  # fmt: skip
+    links = [(name, robot.model.frame(name)) for name in robot.link_names]
     return {
         "bodies": bodies,
-        "shapes": [s.plain() for s in shapes],
+        "shapes": looks.plain(),
+        "meshes": [mesh.packed() for mesh in looks.meshes],
         "bounds": [numbers(low), numbers(high)],
-        "skeleton": bool(bare),
+        "skeleton": bool(looks.bare),
+        "missing": [printable(name, 200) for name in looks.missing],
+        "sliders": [slider.plain() | {"name": printable(slider.name, 60)} for slider in moved.sliders],
+        "chain": moved.bodies,
+        "frames": [
+            {"name": printable(name, 60), "body": place.body, "pose": numbers(position_and_quaternion(homogeneous(place.pose)))}
+            for name, place in links
+        ],
     }  # fmt: skip
 
 
@@ -106,9 +92,13 @@ def body_poses(robot: Robot, q: ArrayLike) -> Array:
     return np.asarray(eager.run(task, (q,)))
 
 
-def position_and_quaternion(H: Array) -> Array:
-    """(..., 7): the origin and the unit quaternion x y z w of poses (..., 4, 4)."""
-    return configuration_from_pose(True, H, np.zeros(0), 7)
+def bodies_in_links(model: Model) -> Array:
+    """Every body's frame in the frame of the link that it is named after, (bodies, 4, 4).
+
+    The two differ where a joint's axis is along no axis of its link.
+    """
+    frames = [homogeneous(model.frame(body.name).pose) for body in model.bodies]
+    return np.asarray(np.linalg.inv(np.array(frames).reshape(-1, 4, 4)), dtype=np.float64)
 
 
 def bounds(shapes: Sequence[Shape], poses: Array) -> tuple[Array, Array]:
@@ -118,8 +108,9 @@ def bounds(shapes: Sequence[Shape], poses: Array) -> tuple[Array, Array]:
         H = s.pose[None] if s.body == WORLD else poses[:, s.body] @ s.pose
         axes = H[:, :3, :3] * s.half
         reach = np.linalg.norm(axes, axis=-1) if s.kind == "ellipsoid" else np.abs(axes).sum(axis=-1)
-        low = np.minimum(low, (H[:, :3, 3] - reach).min(axis=0))
-        high = np.maximum(high, (H[:, :3, 3] + reach).max(axis=0))
+        centre = H[:, :3, 3] + H[:, :3, :3] @ s.middle
+        low = np.minimum(low, (centre - reach).min(axis=0))
+        high = np.maximum(high, (centre + reach).max(axis=0))
     if not shapes:
         return np.full(3, -0.5), np.full(3, 0.5)
     return low, high
@@ -129,172 +120,70 @@ def bounds(shapes: Sequence[Shape], poses: Array) -> tuple[Array, Array]:
 # What rides on them
 
 
-def shapes_of(robot: Robot) -> tuple[list[Shape], list[int]]:
+@dataclass(frozen=True)
+class Looks:
+    """Everything that is drawn of a robot."""
+
+    shapes: list[Shape]
+    bare: list[int]
+    """Bodies that are drawn as a skeleton."""
+    missing: list[str]
+    """Meshes that are not there."""
+
+    @classmethod
+    def of(cls, robot: Robot, budget: int = PAGE, progress: Callable[[str], None] = lambda what: None) -> Looks:
+        """The shapes of a robot; its meshes have so many triangles together."""
+        model = robot.model
+        wardrobe = Wardrobe(robot.description, budget, progress)
+        dressed: dict[tuple[str, Any], list[Piece]] = {}
+        for piece in wardrobe.pieces():
+            dressed.setdefault((piece.link, piece.visual), []).append(piece)
+        shapes: list[Shape] = []
+        bare: set[int] = set()
+        drawn: set[int] = set()
+        for link in robot.description.links:
+            place = model.frame(link.name)
+            H = homogeneous(place.pose)
+            for visual in link.visuals:
+                here = H @ homogeneous(visual.pose)
+                if visual.shape == "mesh":
+                    worn = dressed.get((link.name, visual), [])
+                    shapes += [Shape(place.body, "mesh", (), here, x.rgba, link.name, x.triangles) for x in worn]
+                    (drawn if worn else bare).add(place.body)
+                elif min(visual.size) > 0.0:
+                    shapes += (replace(shape, link=link.name) for shape in _drawn(place.body, visual, here))
+                    drawn.add(place.body)
+        if not dressed:  # beside meshes, bodies that have none are frames and sensors
+            bare |= {i for i in range(0 if model.floating else WORLD, len(model.bodies)) if i not in drawn}
+        elif drawn:
+            bare -= drawn
+        return cls([*shapes, *skeleton(robot, sorted(bare))], sorted(bare), wardrobe.missing)
+
+    @property
+    def meshes(self) -> list[Triangles]:
+        """All different ones, in the order of their first shapes."""
+        return list({id(s.mesh): s.mesh for s in self.shapes if s.mesh is not None}.values())
+
+    def plain(self) -> list[dict[str, Any]]:
+        """The shapes in plain types; those with meshes name them by their place in `meshes`."""
+        place = {id(mesh): k for k, mesh in enumerate(self.meshes)}
+        return [s.plain() | ({} if s.mesh is None else {"mesh": place[id(s.mesh)]}) for s in self.shapes]
+
+
+def shapes_of(robot: Robot, budget: int = PAGE) -> tuple[list[Shape], list[int]]:
     """Every shape of a robot, and the bodies that are drawn as a skeleton."""
-    model = robot.model
-    shapes: list[Shape] = []
-    bare: set[int] = set()
-    drawn: set[int] = set()
-    for link in robot.description.links:
-        place = model.frame(link.name)
-        H = homogeneous(place.pose)
-        for visual in link.visuals:
-            if visual.shape == "mesh":
-                bare.add(place.body)
-            elif min(visual.size) > 0.0:
-                kind = "ellipsoid" if visual.shape == "sphere" else visual.shape
-                size = visual.size * 3 if visual.shape == "sphere" else visual.size
-                shapes.append(Shape(place.body, kind, size, H @ homogeneous(visual.pose), visual.rgba))
-                drawn.add(place.body)
-    bodies = range(0 if model.floating else WORLD, len(model.bodies))
-    bare |= {i for i in bodies if i not in drawn}
-    if bare:
-        shapes += _skeleton(robot, sorted(bare))
-    return shapes, sorted(bare)
+    looks = Looks.of(robot, budget)
+    return looks.shapes, looks.bare
 
 
-def _skeleton(robot: Robot, bodies: Sequence[int]) -> Iterator[Shape]:
-    """Rods, joints and ellipsoids of the bodies that have nothing better."""
-    model = robot.model
-    radius = _rod_radius(model)
-    heaviest = max((float(body.inertia.mass) for body in model.bodies), default=0.0) or 1.0
-    for i in bodies:
-        ends = [np.array(body.pose.position) for body in model.bodies if body.parent == i] or _tips(model, i)
-        for end in ends:
-            yield from _rod(i, end, radius)
-        yield from _joint(model, i, radius)
-        if i == WORLD:
-            yield from _still_ellipsoids(robot)
-        elif model.bodies[i].inertia.mass > 0.0:
-            yield _body_ellipsoid(model, i, heaviest)
-
-
-def _rod_radius(model: Model) -> float:
-    """A sixtieth of the size of the robot, which is the longest way from the base to a joint or a frame."""
-    reach: dict[int, float] = {WORLD: 0.0}
-    for i, p in model.base_to_tip():
-        step = 0.0 if p == WORLD and model.floating else float(np.linalg.norm(model.bodies[i].pose.position))
-        reach[i] = reach[p] + step
-    far = max(reach[place.body] + float(np.linalg.norm(place.pose.position)) for _, place in model.frames)
-    return far / 60.0 or 0.01
-
-
-def _tips(model: Model, i: int) -> list[Array]:
-    """Where a body without children ends: at the farthest frame welded to it, or at its centre of mass."""
-    welded = [np.array(place.pose.position) for _, place in model.frames if place.body == i]
-    far = max(welded, key=lambda x: float(x @ x), default=np.zeros(3))
-    if far @ far > 0.0 or i == WORLD or not model.bodies[i].inertia.mass > 0.0:
-        return [far]
-    return [_center(model, i)]
-
-
-def _center(model: Model, i: int) -> Array:
-    inertia = model.bodies[i].inertia
-    return np.array(inertia.h, dtype=float) / float(inertia.mass)
-
-
-def _rod(body: int, end: Array, radius: float) -> Iterator[Shape]:
-    """A rod with round ends from the body's origin."""
-    length = float(np.linalg.norm(end))
-    yield _ball(body, np.zeros(3), radius, ROD)
-    if length > 1e-9:
-        H = _along(end / length)
-        H[:3, 3] = end / 2.0
-        yield Shape(body, "cylinder", (radius, length), H, ROD)
-        yield _ball(body, end, radius, ROD)
-
-
-def _ball(body: int, at: Array, radius: float, rgba: Colour) -> Shape:
-    H = np.eye(4)
-    H[:3, 3] = at
-    return Shape(body, "ellipsoid", (radius,) * 3, H, rgba)
-
-
-def _joint(model: Model, i: int, radius: float) -> Iterator[Shape]:
-    """A pin along the axis of a joint that turns, a block for one that slides, a ball for the rest."""
-    if i == WORLD or (model.floating and i == 0):
-        return
-    joint = model.bodies[i].joint
-    neutral = [0.0] * joint.nq
-    if joint.quaternion_at is not None:
-        neutral[joint.quaternion_at + 3] = 1.0
-    columns = [(np.array(lin, dtype=float), np.array(ang, dtype=float)) for lin, ang in joint.columns(neutral)]
-    linear, angular = columns[0]
-    if len(columns) > 1 or not (angular @ angular or linear @ linear):
-        yield _ball(i, np.zeros(3), 1.7 * radius, JOINT)
-    elif angular @ angular:
-        yield Shape(i, "cylinder", (1.5 * radius, 4.4 * radius), _along(angular / np.linalg.norm(angular)), JOINT)
+def _drawn(body: int, visual: Visual, H: Array) -> Iterator[Shape]:
+    """A shape of a description as boxes, cylinders and ellipsoids."""
+    if visual.shape == "sphere":
+        yield Shape(body, "ellipsoid", visual.size * 3, H, visual.rgba)
+    elif visual.shape == "capsule":
+        radius, length = visual.size
+        yield Shape(body, "cylinder", visual.size, H, visual.rgba)
+        for end in (-length / 2.0, length / 2.0):
+            yield ball(body, H[:3, 3] + end * H[:3, 2], radius, visual.rgba)
     else:
-        yield Shape(i, "box", (2.6 * radius, 2.6 * radius, 5.0 * radius), _along(linear / np.linalg.norm(linear)), JOINT)
-
-
-def _ellipsoid(body: int, mass: float, about_center: Array, H: Array, colour: Colour) -> Shape:
-    """Semi-axes a with a_x^2 = 5/(2m) (I_yy + I_zz - I_xx) in principal axes, kept near the size of a ball of water.
-
-    about_center: the inertia about the centre of mass, which is the origin of the frame H in the body, in the axes of H.
-    """
-    principal, R = np.linalg.eigh(about_center)
-    if np.linalg.det(R) < 0.0:
-        R[:, 0] = -R[:, 0]
-    ball = float((0.75 * mass / (np.pi * WATER)) ** (1.0 / 3.0))
-    squares = 2.5 / mass * (principal.sum() - 2.0 * principal)
-    x, y, z = np.clip(np.sqrt(np.maximum(squares, 0.0)), 0.4 * ball, 2.5 * ball)
-    turned = H.copy()
-    turned[:3, :3] = H[:3, :3] @ R
-    return Shape(body, "ellipsoid", (float(x), float(y), float(z)), turned, colour)
-
-
-def _body_ellipsoid(model: Model, i: int, heaviest: float) -> Shape:
-    mass, c = float(model.bodies[i].inertia.mass), _center(model, i)
-    about_center = symmetric(model.bodies[i].inertia.I) - mass * (c @ c * np.eye(3) - np.outer(c, c))
-    H = np.eye(4)
-    H[:3, 3] = c
-    return _ellipsoid(i, mass, about_center, H, (*mass_colour(mass / heaviest), 0.8))
-
-
-def _still_ellipsoids(robot: Robot) -> Iterator[Shape]:
-    """Of links welded to the world: their masses are not the robot's, so they are grey."""
-    for link in robot.description.links:
-        place = robot.model.frame(link.name)
-        if place.body == WORLD and link.inertial is not None and link.inertial.mass > 0.0:
-            H = homogeneous(place.pose) @ homogeneous(link.inertial.pose)
-            yield _ellipsoid(WORLD, link.inertial.mass, symmetric(link.inertial.inertia), H, (*ROD[:3], 0.8))
-
-
-def symmetric(entries: Sequence[Any]) -> Array:
-    """The matrix of xx, xy, xz, yy, yz, zz."""
-    xx, xy, xz, yy, yz, zz = (float(x) for x in entries)
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-
-
-def mass_colour(share: float) -> tuple[float, float, float]:
-    """The colour of a body with this share of the heaviest one's mass."""
-    at = 2.0 * float(np.sqrt(min(1.0, max(0.0, share))))
-    low = min(1, int(at))
-    a, b, t = MASS_COLOURS[low], MASS_COLOURS[low + 1], at - low
-    return (a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1]), a[2] + t * (b[2] - a[2]))
-
-
-def _along(z: Array) -> Array:
-    """A pose at the origin whose third axis is the unit vector z."""
-    x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
-    x /= np.linalg.norm(x)
-    H = np.eye(4)
-    H[:3, :3] = np.column_stack([x, np.cross(z, x), z])
-    return H
-
-
-def homogeneous(pose: Pose) -> Array:
-    """The (4, 4) matrix of a pose."""
-    H = np.eye(4)
-    H[:3, :3], H[:3, 3] = pose.rotation, pose.position
-    return H
-
-
-def _short(x: float) -> float:
-    return float(f"{x:.5g}")
-
-
-def numbers(values: Any) -> list[float]:
-    """A list of numbers with as many digits as a picture needs."""
-    return [_short(float(x)) if abs(x) > 1e-7 else 0.0 for x in values]
+        yield Shape(body, visual.shape, visual.size, H, visual.rgba)

@@ -75,13 +75,54 @@ function box(size) {
   }
   return all;
 }
-const SHAPES = { box, cylinder, ellipsoid };
+// Along z from 0 to 1, thin: its width is stretched apart from its length.
+function arrow() {
+  const profile = [[0, 1, 0.5, 0.9], [0.028, 0.86, 0.9, 0.4], [0.028, 0.86, 0, -1], [0.01, 0.86, 0, -1], [0.01, 0.86, 1, 0], [0.01, 0, 1, 0], [0, 0, 0, -1]];
+  return grid(profile.length - 1, 20, (i, j) => {
+    const v = 2 * Math.PI * j / 20, [R, z, m, k] = profile[i];
+    return [[R * Math.cos(v), R * Math.sin(v), z], [m * Math.cos(v), m * Math.sin(v), k]];
+  });
+}
+const SHAPES = { box, cylinder, ellipsoid, arrow };
+
+// ---- meshes: places in a box as 16-bit numbers, and indices, in base64 ----
+function bytesOf(base64) {
+  const text = atob(base64), bytes = new Uint8Array(text.length);
+  for (let k = 0; k < text.length; k++) bytes[k] = text.charCodeAt(k);
+  return bytes;
+}
+const CREASE = Math.cos(0.6);   // edges sharper than this are seen
+function unpackMesh({ box: [low, high], points, triangles, wide }) {
+  const places = new Uint16Array(bytesOf(points).buffer), raw = bytesOf(triangles).buffer;
+  const corners = wide ? new Uint32Array(raw) : new Uint16Array(raw), at = [];
+  for (let k = 0; k < places.length; k += 3) at.push([0, 1, 2].map((i) => low[i] + (high[i] - low[i]) * places[k + i] / 65535));
+  const count = corners.length / 3, faces = [], around = at.map(() => []);
+  for (let f = 0; f < count; f++) {
+    const [a, b, c] = [0, 1, 2].map((k) => at[corners[3 * f + k]]), n = cross(sub(b, a), sub(c, a));
+    faces.push({ n, u: unit(n) });
+    for (let k = 0; k < 3; k++) around[corners[3 * f + k]].push(f);
+  }
+  // A corner's normal is the mean of the faces around it that are not beyond a crease; equal corners are one vertex.
+  const made = { points: [], normals: [], triangles: [] }, known = at.map(() => []);
+  for (let f = 0; f < count; f++) for (let k = 0; k < 3; k++) {
+    const v = corners[3 * f + k], u = faces[f].u;
+    let found = known[v].find((x) => dot(x.u, u) > 0.9995);
+    if (!found) {
+      const n = [0, 0, 0];
+      for (const g of around[v]) if (dot(faces[g].u, u) > CREASE) for (let i = 0; i < 3; i++) n[i] += faces[g].n[i];
+      found = { u, index: made.points.length };
+      known[v].push(found); made.points.push(at[v]); made.normals.push(unit(n));
+    }
+    made.triangles.push(found.index);
+  }
+  return made;
+}
 
 // All shapes of a body in one list: 10 numbers a vertex (point, normal, colour), in the body's frame.
-function bodyMesh(shapes) {
+function bodyMesh(shapes, meshes) {
   const vertices = [], triangles = [];
   for (const shape of shapes) {
-    const made = SHAPES[shape.kind](shape.size), H = poseMatrix(shape.pose), start = vertices.length / 10;
+    const made = shape.kind === "mesh" ? meshes(shape.mesh) : SHAPES[shape.kind](shape.size), H = shape.matrix || poseMatrix(shape.pose), start = vertices.length / 10;
     made.points.forEach((p, k) => {
       const n = made.normals[k];
       for (let i = 0; i < 3; i++) vertices.push(H[i] * p[0] + H[4 + i] * p[1] + H[8 + i] * p[2] + H[12 + i]);
@@ -91,4 +132,17 @@ function bodyMesh(shapes) {
     made.triangles.forEach((k) => triangles.push(k + start));
   }
   return { vertices: new Float32Array(vertices), triangles: new Uint32Array(triangles) };
+}
+
+// The axes of a frame, red, green and blue, at poses in one body.
+function axesMesh(poses, length) {
+  const shapes = [], turn = [[0, Math.SQRT1_2, 0, Math.SQRT1_2], [-Math.SQRT1_2, 0, 0, Math.SQRT1_2], [0, 0, 0, 1]];
+  for (const pose of poses) {
+    const H = poseMatrix(pose);
+    turn.forEach((q, k) => {
+      const M = multiply(H, poseMatrix([k === 0 ? length / 2 : 0, k === 1 ? length / 2 : 0, k === 2 ? length / 2 : 0, ...q]));
+      shapes.push({ kind: "cylinder", size: [length * 0.035, length], matrix: M, rgba: [[0.85, 0.2, 0.2, 1], [0.2, 0.65, 0.25, 1], [0.2, 0.4, 0.9, 1]][k] });
+    });
+  }
+  return bodyMesh(shapes);
 }

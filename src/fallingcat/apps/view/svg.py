@@ -28,6 +28,11 @@ def _text(x: float, y: float, words: str, size: float = 11.0, anchor: str = "sta
     return f'<text x="{x:.6g}" y="{y:.6g}" font-size="{size:.3g}" text-anchor="{anchor}"{style}{more}>{safe(words)}</text>'
 
 
+def _upward(x: float, y: float, words: str, size: float) -> str:
+    """Text that begins at a point and goes up."""
+    return _text(0.0, 0.0, words, size, kind="soft", more=f' transform="translate({x:.6g} {y:.6g}) rotate(-90)"')
+
+
 def _line(x1: float, y1: float, x2: float, y2: float, kind: str = "axis") -> str:
     return f'<path d="M{x1:.6g} {y1:.6g}L{x2:.6g} {y2:.6g}" class="{kind}"/>'
 
@@ -71,13 +76,16 @@ def heat_map(
     size = 8.5 if len(M) > 26 else 10.5 if len(M) > 14 else 12.0
     shown = [label if len(label) <= 20 else label[:19] + "…" for label in labels] if len(M) <= MOST_LABELS else []
     left = 10.0 + (max(map(len, shown)) * size * 0.56 if shown else 34.0 if blocks else 0.0)
-    top = 20.0 if blocks or columns else 6.0
+    # A square matrix has the names of its rows over its columns, too, written upward.
+    upward = shown if shown and not columns and M.shape[0] == M.shape[1] else []
+    top = 10.0 + max(map(len, upward)) * size * 0.5 if upward else 20.0 if blocks or columns else 6.0
     cell = min((WIDTH - left - 6.0) / max(M.shape[1], 1), 34.0 if len(M) <= 10 else 20.0)
     bottom = top + cell * len(M)
     parts = [f'<g transform="translate({left:.6g} {top:.6g}) scale({cell:.6g})">', *_cells(M, bounds, signed), "</g>"]
     letters = min(size, cell * 1.05)
     parts += [_text(left - 5, top + cell * (k + 0.5) + size * 0.35, n, letters, "end") for k, n in enumerate(shown)]
     parts += [_text(left + cell * (k + 0.5), top - 6.0, n, 10.0, "middle", "soft") for k, n in enumerate(columns)]
+    parts += [_upward(left + cell * (k + 0.5) + letters * 0.3, top - 4.0, n, 0.86 * letters) for k, n in enumerate(upward)]
     parts += _block_lines(blocks, left, top, cell, named=bool(shown))
     parts += _key(bounds, signed, left, bottom + 12.0)
     return svg(WIDTH, bottom + 42.0, parts, words)
@@ -106,8 +114,8 @@ def _block_lines(blocks: Sequence[tuple[str, int]], left: float, top: float, cel
     at = 0.0
     for name, size in blocks:
         middle = at + size * cell / 2.0
-        parts.append(_text(left + middle, top - 6.0, name, 11.0, "middle", "soft"))
         if not named:
+            parts.append(_text(left + middle, top - 6.0, name, 11.0, "middle", "soft"))
             parts.append(_text(left - 6.0, top + middle + 4.0, name, 11.0, "end", "soft"))
         at += size * cell
         if at < total - 1e-6:

@@ -2,11 +2,7 @@
 // The three scripts share one closure, made by pages.py.
 
 // ---- motions ----
-function unpack(base64) {
-  const text = atob(base64), bytes = new Uint8Array(text.length);
-  for (let k = 0; k < text.length; k++) bytes[k] = text.charCodeAt(k);
-  return new Float32Array(bytes.buffer);
-}
+const unpack = (base64) => new Float32Array(bytesOf(base64).buffer);
 function Motion(scene, animation) {
   const still = scene.bodies.map((b) => poseMatrix(b.pose)), middle = (list) => [0, 1, 2].map((k) => list.reduce((s, M) => s + M[12 + k], 0) / (list.length || 1));
   if (!animation) return { at: () => still, middle, duration: 0, start: 0 };
@@ -118,16 +114,52 @@ function player(figure, motion, options, changed) {
   return { state, advance };
 }
 
+// ---- joints: bodies as products of simple motions, see chain.py ----
+function moved(scene, x) {
+  const poses = [];
+  for (const { parent, place, steps } of scene.chain) {
+    let H = multiply(parent < 0 ? IDENTITY : poses[parent], poseMatrix(place));
+    for (const [linear, angular, k, factor, offset] of steps) {
+      const value = factor * x[k] + offset, turn = Math.hypot(...angular), s = turn ? Math.sin(turn * value / 2) / turn : 0;
+      H = multiply(H, poseMatrix([...linear.map((a) => a * value), ...angular.map((a) => a * s), Math.cos(turn * value / 2)]));
+    }
+    poses.push(H);
+  }
+  return poses;
+}
+function jointPanel(scene, x, changed) {
+  const rows = scene.sliders.map((s, k) => {
+    const input = element("input", { type: "range", min: s.low, max: s.high, step: "any", value: x[k], "aria-label": s.name, "data-slider": k });
+    const value = element("output", {}), row = element("label", { class: "joint", "data-body": s.body, title: `${s.low} to ${s.high} ${s.unit}${s.limited ? "" : ", no limits"}` }, element("span", {}, s.name), input, value);
+    const show = () => { input.value = x[k]; value.textContent = x[k].toFixed(2); row.classList.toggle("edge", s.limited && Math.min(x[k] - s.low, s.high - x[k]) < 1e-3 * (s.high - s.low)); };
+    input.addEventListener("input", () => { x[k] = Number(input.value); show(); changed(); });
+    show();
+    return { row, show, base: s.base };
+  });
+  const reset = element("button", { type: "button" }, "as it was");
+  reset.addEventListener("click", () => { scene.sliders.forEach((s, k) => { x[k] = s.value; }); rows.forEach((r) => r.show()); changed(); });
+  const base = rows.filter((r) => r.base).map((r) => r.row), joints = rows.filter((r) => !r.base).map((r) => r.row);
+  const parts = [element("div", { class: "rows" }, ...joints)];
+  if (base.length) parts.push(element("details", base.length && !joints.length ? { open: "" } : {}, element("summary", {}, "base"), element("div", { class: "rows" }, ...base)));
+  return element("div", { class: "panel", hidden: "" }, ...parts, reset);
+}
+
 // ---- one figure ----
 function start(figure) {
   const { scene, animation, options } = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
   const canvas = figure.querySelector("canvas"), bounds = animation && !options.follow ? animation.bounds : scene.bounds;
   const renderer = Renderer(canvas, scene, options, bounds, (animation || scene).bounds[0][2]);
   if (!renderer) { figure.dataset.view = "unsupported"; return; }
-  const centre = [0, 1, 2].map((k) => (bounds[0][k] + bounds[1][k]) / 2), motion = Motion(scene, animation), first = motion.middle(motion.at(0));
-  const home = { azimuth: -0.85, elevation: 0.33, distance: 1 }, view = { ...home };
+  const motion = Motion(scene, animation), first = motion.middle(motion.at(0));
+  const home = { azimuth: -0.85, elevation: 0.33, distance: 1 }, fits = new Map();
+  const fit = (aspect) => { const k = aspect.toFixed(2); if (!fits.has(k)) fits.set(k, renderer.fit(home, aspect)); return fits.get(k); };
+  const view = { ...home, away: (aspect) => fit(aspect).away };
+  const x = (scene.sliders || []).map((s) => s.value), movable = !animation && x.length > 0;
   const label = element("p", { class: "name" });
-  let hover = null;
+  let hover = null, touched = false, listed = -2, lit = -2;
+  // Lines of tables and sliders that name a body light up with it, and it with them.
+  const lines = options.linked ? [...document.querySelectorAll("[data-body]")] : [];
+  const light = (body) => { for (const line of [...lines, ...figure.querySelectorAll(".joint")]) line.classList.toggle("lit", Number(line.dataset.body) === body); };
   let dirty = true, visible = true, last = 0, scheduled = false, control = null;
   const wake = () => { dirty = true; if (!scheduled) { scheduled = true; requestAnimationFrame(frame); } };
   function frame(now) {
@@ -137,11 +169,14 @@ function start(figure) {
     if (!visible) return;
     const playing = control && control.advance(seconds);
     if (dirty || playing) {
-      const poses = motion.at(control ? control.state.t : 0), moved = options.follow ? sub(motion.middle(poses), first) : [0, 0, 0];
-      const target = centre.map((x, k) => x + moved[k]);
+      const poses = movable && touched ? moved(scene, x) : motion.at(control ? control.state.t : 0), way = options.follow ? sub(motion.middle(poses), first) : [0, 0, 0];
+      const target = fit(canvas.clientWidth / Math.max(1, canvas.clientHeight)).at.map((x, k) => x + way[k]);
+      const picked = hover ? renderer.pick(view, poses, target, ...hover) : -1, body = scene.bodies[picked];
+      renderer.shown.chosen = body ? picked : listed;
       renderer.draw(view, poses, target);
-      const body = hover ? scene.bodies[renderer.pick(view, poses, target, ...hover)] : null;
-      label.textContent = body ? `${body.name}, ${body.mass} kg` : "";
+      label.textContent = body ? `${body.name}, ${body.mass} kg` : listed >= 0 ? scene.bodies[listed].name : "";
+      if (renderer.shown.chosen !== lit) { lit = renderer.shown.chosen; light(lit); }
+      figure.poses = poses;
       dirty = false;
     }
     figure.dataset.view = "ready";
@@ -151,6 +186,39 @@ function start(figure) {
   orbit(canvas, view, home, [0.2, 4], wake);
   canvas.addEventListener("pointermove", (e) => { hover = e.pointerType === "mouse" && !e.buttons ? [e.offsetX, e.offsetY] : null; wake(); });
   canvas.addEventListener("pointerleave", () => { hover = null; wake(); });
+  for (const line of lines) {
+    line.addEventListener("pointerenter", () => { listed = Number(line.dataset.body); wake(); });
+    line.addEventListener("pointerleave", () => { listed = -2; wake(); });
+  }
+  if (options.tools !== false) tools();
+  function tools() {
+    const bar = element("div", { class: "tools" }), stage = figure.querySelector(".stage");
+    const toggle = (name, act, title) => {
+      const button = element("button", { type: "button", "aria-pressed": "false", title }, name);
+      button.addEventListener("click", () => { const on = button.getAttribute("aria-pressed") !== "true"; button.setAttribute("aria-pressed", on); act(on); wake(); });
+      bar.append(button);
+      return button;
+    };
+    if (movable) {
+      const panel = jointPanel(scene, x, () => { touched = true; ranges(); wake(); });
+      stage.append(panel);
+      panel.addEventListener("pointerover", (e) => { const row = e.target.closest(".joint"); listed = row ? Number(row.dataset.body) : -2; wake(); });
+      panel.addEventListener("pointerleave", () => { listed = -2; wake(); });
+      toggle("joints", (on) => { panel.hidden = !on; }, "Sliders for the joints");
+    }
+    if (scene.frames && scene.frames.length) toggle("frames", (on) => { renderer.shown.frames = on; }, "Frames of the links: x red, y green, z blue");
+    if (scene.bodies.some((b) => b.mass > 0)) toggle("centre of mass", (on) => { renderer.shown.centre = on; }, "Of all that moves");
+    stage.append(bar);
+  }
+  // Where the joints stand between their limits, in tables.
+  function ranges() {
+    for (const mark of options.linked ? document.querySelectorAll("[data-range]") : []) {
+      const s = scene.sliders[Number(mark.dataset.range)], share = clamp((x[Number(mark.dataset.range)] - s.low) / (s.high - s.low), 0, 1);
+      mark.firstElementChild.style.left = 100 * share + "%";
+      const told = mark.closest("tr").querySelector(".now");
+      if (told) told.textContent = x[Number(mark.dataset.range)].toFixed(3);
+    }
+  }
   canvas.after(label);
   const fine = matchMedia("(pointer: fine)").matches;
   canvas.after(element("p", { class: "hint" }, fine ? "drag to turn, wheel to zoom" : "drag to turn, pinch to zoom"));
