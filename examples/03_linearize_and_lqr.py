@@ -8,7 +8,6 @@ The error that it multiplies is the tangent from the goal to the state, so nothi
 from pathlib import Path
 
 import numpy as np
-import scipy.linalg
 
 import fallingcat as fc
 
@@ -27,9 +26,9 @@ def gain(robot, q):
     A[nv:, :nv] += Minv @ robot.gravity_torque_derivatives(q)  # gravity is compensated where the robot is
     # Costs in joules, so that metres, radians, light and heavy parts compare: a base of 3 rad/s, joints of 25 rad/s.
     w = np.diag(np.repeat([3.0, 25.0], [6, robot.n]))
-    Q = scipy.linalg.block_diag(w @ w @ M @ w @ w, 0.5 * w @ M @ w)
-    P = scipy.linalg.solve_continuous_are(A, B, Q, (Minv + Minv.T) / 2)
-    K = M @ B.T @ P
+    zero = np.zeros((nv, nv))
+    Q = np.block([[w @ w @ M @ w @ w, zero], [zero, 0.5 * w @ M @ w]])
+    K, _ = fc.lqr(A, B, Q, (Minv + Minv.T) / 2)
     print(f"slowest mode at the goal, with controller: {np.linalg.eigvals(A - B @ K).real.max():+6.2f} 1/s")
     return K
 

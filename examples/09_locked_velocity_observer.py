@@ -1,14 +1,8 @@
 """How fast does a space robot tumble? A locked-velocity observer from pose, shape and shape velocity (paper 003, Sec. V-2).
 
-Row one of the reduced equations holds P(r) mu / 2 + S(mu) r, and S(mu) r = P(r) mu / 2 (Property 5, sign corrected): it is the
-rate of a momentum, so that h = N(q) mu, the momentum about the centre of mass, is constant. Measured: pose H, shape s and its
-velocity r; no velocity of the base. Estimated: a pose H' and a momentum h', hence mu' = N^-1 h'. With e = log(H'^-1 H),
-g = Jr(e)^-T e, a constant Q > 0 and any K > 0,
-
-    dH'/dt = H' hat(Ad(H'^-1 H) (mu' - A r + K g)),      dh'/dt = k^2 Q N^-T g.
-
-A r is known, so de/dt = Jr(e)^-1 (mu - mu' - K g), and V = k^2 |e|^2 / 2 + <h - h', Q^-1 (h - h')> / 2 has dV/dt = -k^2 <g, K g>:
-while e stays off a half turn it goes to zero, and mu' to mu with it. K = 2 k (N^-1 Q N^-T)^1/2 damps critically.
+Measured are the pose of the base, the shape and its velocity, at 500 Hz; no velocity of the base. The momentum about the centre
+of mass is h = N(q) mu and constant, and what the joints do to the base, A r, is known. So the motion of the pose tells the
+momentum, and that the locked velocity mu. `fc.LockedVelocityObserver` has the equations, and says why it converges.
 """
 
 from pathlib import Path
@@ -17,7 +11,6 @@ import numpy as np
 
 import fallingcat as fc
 from fallingcat.apps import figures
-from fallingcat.spatial import se3
 
 OUT, DT, SECONDS, RATES = Path("out"), 0.002, 6.0, (3.0, 6.0, 12.0)
 
@@ -36,20 +29,9 @@ def fly(robot, rng):
 
 def observe(robot, q, r, k):
     """mu' at every time, from configurations and shape velocities alone. The estimate starts at rest, turned by half a radian."""
-    N = np.swapaxes(robot.centroidal_momentum(q[:, None], np.eye(6, robot.nv)), 1, 2)  # h = N mu
-    Q = np.diag(np.repeat([robot.mass, np.linalg.det(robot.centroidal_inertia(q[0])[3:, 3:]) ** (1 / 3)], 3) ** 2)
-    guess = robot.integrate(q[0], np.concatenate([[0.1, 0.0, -0.1, 0.0, 0.5, 0.0], np.zeros(robot.n)]))
-    h, found = np.zeros(6), [np.zeros(6)]
-    for i in range(len(q) - 1):
-        e = robot.difference(guess, np.concatenate([q[i, :7], guess[7:]]))
-        g = np.array(se3.left_jacobian_inverse((tuple(-e[:3]), tuple(-e[3:6])))).T @ e[:6]  # Jr(e) = Jl(-e)
-        w, U = np.linalg.eigh(np.linalg.solve(N[i], np.linalg.solve(N[i], Q).T))
-        v = sum(robot.base_velocity(q[j], r[j], np.linalg.solve(N[j], h)) for j in (i, i + 1)) / 2.0
-        x = np.concatenate([v + 2.0 * k * U @ (np.sqrt(w) * (U.T @ g)), np.zeros(robot.n)])
-        guess = robot.integrate(robot.integrate(q[i], DT * x), -e)  # H' exp(Ad(H'^-1 H) x) = H exp(x) exp(-e)
-        h = h + DT * k**2 * Q @ np.linalg.solve(N[i].T, g)
-        found.append(np.linalg.solve(N[i + 1], h))
-    return np.array(found)
+    observer = fc.LockedVelocityObserver(robot, q[0], r[0], rate=k)
+    observer.pose = robot.integrate(q[0], np.concatenate([[0.1, 0.0, -0.1, 0.0, 0.5, 0.0], np.zeros(robot.n)]))
+    return np.array([observer.mu, *(observer.update(*measured, DT) for measured in zip(q[1:], r[1:], strict=True))])
 
 
 def main() -> None:

@@ -7,7 +7,6 @@ for every input, and one gain at hover brings the drone back from a throw: elsew
 from pathlib import Path
 
 import numpy as np
-import scipy.linalg
 
 import fallingcat as fc
 
@@ -41,7 +40,7 @@ def hover(robot):
     A, B = robot.linearize(goal, still, trim)
     Q = np.diag(np.repeat([4.0, 4.0, 10.0, 0.5, 0.5, 0.2], [3, 3, 2, 3, 3, 2]))
     R = np.diag([1.0] * 4 + [20.0] * 2)
-    K = np.linalg.solve(R, B.T @ scipy.linalg.solve_continuous_are(A, B, Q, R))
+    K, _ = fc.lqr(A, B, Q, R)
     assert np.allclose(robot.actuation @ trim, robot.gravity_torque(goal)), "these inputs cannot hold the drone"
     print(f"{robot.m} inputs for {robot.nv} degrees of freedom; rotors at hover: {np.round(trim[:4], 2)} N")
     print(f"slowest mode with the controller: {np.linalg.eigvals(A - B @ K).real.max():+.2f} 1/s")
