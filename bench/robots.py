@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from importlib.metadata import files
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -25,3 +27,10 @@ def robot_file(name: str) -> str:
         if str(file).endswith(ROBOTS[name].path):
             return str(file.locate())
     raise FileNotFoundError(f"{name} is not in example-robot-data; pip install example-robot-data")
+
+
+def free_robot_file(name: str, folder: str) -> str:
+    """The same robot without mimic joints, written to a folder: Pinocchio reads them as joints that move freely."""
+    path = Path(folder) / f"{name}.urdf"
+    path.write_text(re.sub(r"<mimic\b[^>]*/>", "", Path(robot_file(name)).read_text(encoding="utf-8")), encoding="utf-8")
+    return str(path)
