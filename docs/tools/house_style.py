@@ -6,8 +6,11 @@ of a colon may be any argument. This makes a list of the arguments and keeps eve
 
 from __future__ import annotations
 
+import importlib.util
 import re
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from griffe import Attribute, Class, Extension, Function
@@ -17,6 +20,19 @@ LATER = re.compile(r"(?<=\. )(?P<name>[a-z_]\w*): ")
 
 PARTS = ("Robot", "Derivatives", "Coriolis", "AnyBase", "Reduced", "Control")
 """The robot and the classes it is composed of."""
+FAMILIES = (*PARTS, "Frames", "Motions")
+"""Classes whose methods have facts: docs/tools/functions.toml."""
+
+
+@cache
+def _facts() -> Any:
+    """docs/tools/facts.py"""
+    spec = importlib.util.spec_from_file_location("facts", Path(__file__).with_name("facts.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def markdown(text: str, names: set[str]) -> str:
@@ -62,6 +78,8 @@ class HouseStyle(Extension):
 
     def on_function(self, *, func: Function, **_: Any) -> None:
         _rewrite(func, {p.name for p in func.parameters})
+        if func.docstring is not None and func.parent is not None and func.parent.name in FAMILIES:
+            func.docstring.value += _facts().markdown(func.name)
 
     def on_class(self, *, cls: Class, **_: Any) -> None:
         if cls.name in PARTS:
