@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from fallingcat.trace import program
 
-settings.register_profile("fallingcat", derandomize=True, deadline=None, database=None)
+# tests/mutants asks only whether a test fails, not for the smallest example
+PHASES = (Phase.explicit, Phase.generate) if "FALLINGCAT_MUTANTS" in os.environ else tuple(Phase)
+settings.register_profile("fallingcat", derandomize=True, deadline=None, database=None, phases=PHASES)
 settings.load_profile("fallingcat")
 
 program.VERIFY_PASSES = True  # whatever a test traces is checked after every pass, not at the end only

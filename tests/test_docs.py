@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -22,8 +23,8 @@ from test_quality import ROOT, run
 
 DOCS = ROOT / "docs"
 TOOLS = DOCS / "tools"
-ELSEWHERE = ("coming_from.md",)
-"""Pages whose code needs other libraries: tests/peers runs it."""
+ELSEWHERE = ("coming_from.md", "scale.md", "jax.md", "torch.md", "casadi.md")
+"""Pages whose code needs other libraries: tests/peers, tests/scale and tests/frameworks run it."""
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if page.name not in ELSEWHERE and "\n```python\n" in page.read_text("utf-8")]
 
 BUILD = """
@@ -40,6 +41,10 @@ cli(["build", "--strict", "--site-dir", sys.argv[1]])
 
 def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def tool(name: str) -> SimpleNamespace:
+    return SimpleNamespace(**runpy.run_path(str(TOOLS / f"{name}.py"), run_name=name))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -160,10 +165,6 @@ def test_the_site(tmp_path: Path) -> None:
 # What is generated
 
 
-def tool(name: str) -> SimpleNamespace:
-    return SimpleNamespace(**runpy.run_path(str(TOOLS / f"{name}.py"), run_name=name))
-
-
 def test_the_drawings_are_those_of_the_script(tmp_path: Path) -> None:
     script = (TOOLS / "drawings.py").read_text(encoding="utf-8")
     made: dict[str, Any] = {"__file__": str(TOOLS / "drawings.py"), "__name__": "drawings"}
@@ -191,6 +192,52 @@ def test_the_tables_of_the_bench(tmp_path: Path) -> None:
     text = hooks["_robot"]("arm", [with_peer, without])
     assert "| `bias` | 1,234 | 2.00 | 0.50 (4.0x) | 0.025 (80x) | 4,096 |" in text
     assert "| `linearize` | 1,234 |  | 0.50 | 0.025 | 4,096 |" in text
+    assert "| `bias` | 4.0x, 80x |" in hooks["_ratios"]({"arm": [with_peer, without]})
+    drawn = hooks["_dots"]("arm", [with_peer, without])
+    assert drawn.count("<circle") == 6
+    assert "bias" in drawn
+    assert "linearize" not in drawn
+
+
+def test_formulas_become_mathml() -> None:
+    """One formula, several lines, letters of other alphabets; what cannot be typeset stops the build."""
+    mathematics = tool("mathematics")
+    assert "<mi>ad</mi>" in mathematics.mathml(r"\ad_v^\T")
+    assert mathematics.mathml(r"a &= b \\ c &= d", block=True).count("<mtr>") == 2
+    assert html.unescape(mathematics.mathml(r"\mathcal{B}")).count("ℬ") == 1
+    marked = '<p>x <span class="arithmatex">\\(a &lt; b\\)</span></p>'
+    assert mathematics.typeset(marked).startswith('<p>x <math alttext="a &lt; b"')
+    with pytest.raises(Exception, match=r"no such|typeset|\\nonsense"):
+        mathematics.mathml(r"\nonsense{a}")
+
+
+def facts() -> SimpleNamespace:
+    return tool("facts")
+
+
+@pytest.mark.parametrize("names", [sorted(facts().functions())[k::4] for k in range(4)], ids=str)
+def test_examples_of_the_reference_run(names: list[str]) -> None:
+    """Every function has a formula, frames, units, a paper and an example that runs."""
+    found = facts()
+    for name in names:
+        row = found.functions()[name]
+        assert set(row) == {"formula", "frames", "units", "paper", "example"}
+        exec(compile(found.PREAMBLE + row["example"], name, "exec"), {})
+        assert row["example"] in found.markdown(name).replace("\n    ", "\n") or "\n" in row["example"]
+
+
+def test_every_function_of_the_reference_has_facts() -> None:
+    """Those of the table that a user calls, with the operations that are kept for the humanoid."""
+    from fallingcat.functions import FUNCTIONS
+
+    found = facts()
+    called = {name for name, function in FUNCTIONS.items() if not function.method and hasattr(fc.Robot, name)}
+    assert sorted(called - set(found.functions())) == []
+    assert [name for name in found.functions() if not hasattr(fc.Robot, name)] == []
+    kept = json.loads((ROOT / "tests" / "trace" / "counts.json").read_text(encoding="utf-8"))["humanoid"]
+    for name, row in found.costs()["functions"].items():
+        plain = [kept[key] for key in (name, f"{name}(representation=body)") if key in kept]
+        assert all(abs(count - row["operations"]) < 0.2 * count for count in plain), name
 
 
 def test_arguments_in_docstrings_become_a_list() -> None:

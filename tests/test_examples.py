@@ -9,12 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from extras import extra
+
 ROOT = Path(__file__).resolve().parents[1]
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+NEEDS = {"12_payload_by_gradient": "jax", "13_torch_policy": "torch", "14_casadi_swing_up": "casadi"}
+"""Examples that need an extra, and run where its tests do."""
+EXAMPLES = [
+    pytest.param(path, id=path.stem, marks=[getattr(pytest.mark, NEEDS[path.stem])] if path.stem in NEEDS else [])
+    for path in sorted((ROOT / "examples").glob("*.py"))
+]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_example(example: Path, tmp_path: Path) -> None:
+    if example.stem in NEEDS:
+        extra(NEEDS[example.stem])
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "MPLBACKEND": "Agg"}
     result = subprocess.run(
         [sys.executable, "-W", "error", str(example)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=900,

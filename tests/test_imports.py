@@ -33,25 +33,32 @@ DOORS = {
     "trace": "errors elementary announce scalar task lazy",
     # from a program to arrays
     "arrays": "errors suggest task",
-    "codegen": "errors elementary announce scalar task trace arrays",
-    "origin": "model codegen",
-    "functions": "errors choices task lazy model algorithms origin",
+    "codegen": "errors elementary text suggest announce scalar task trace arrays files",
+    "table": "algorithms",
+    "origin": "model codegen table",
+    "functions": "errors choices task lazy model algorithms origin table",
     # what a user holds
-    "control": "errors choices scalar task trace arrays codegen functions",
+    "control": "errors text suggest choices scalar task trace arrays codegen functions",
     "motion": "errors suggest files model trace",
-    "robot": "errors text suggest choices task spatial model algorithms trace arrays codegen functions control motion",
+    "robot": "errors text suggest choices files task spatial model algorithms trace arrays codegen origin functions control "
+    "motion",
+    "deploy": "errors text suggest choices task model codegen functions control robot",
+    "frameworks": "errors text suggest choices scalar lazy task trace arrays codegen functions control robot",
     "converters": "errors suggest model arrays robot",
     "reference": "errors lazy model algorithms robot",
     # what commands show: one direction among them
     "apps": "errors text files",
     "apps/bench": "codegen functions robot",
-    "apps/view": "errors files task model algorithms arrays functions robot",
+    "apps/view": "errors files spatial task model algorithms arrays functions robot",
+    "apps/viewer": "errors files model motion robot apps/view",
     "apps/report": "errors model algorithms arrays codegen functions robot apps apps/bench apps/view",
     "apps/cat": "errors motion robot apps apps/view",
+    "apps/play": "trace codegen model robot apps/view apps/cat",
     "apps/papers": "scalar task spatial model algorithms trace arrays codegen functions "
     "motion robot reference apps apps/bench apps/view",
-    "cli": "errors text suggest choices files interrupts model functions robot "
-    "apps apps/bench apps/view apps/report apps/cat apps/papers",
+    "scale": "errors suggest files arrays functions robot",
+    "cli": "errors text suggest choices files interrupts model functions robot deploy scale "
+    "apps apps/bench apps/view apps/viewer apps/report apps/cat apps/play apps/papers",
 }  # fmt: skip
 """Which rooms a room may import besides itself."""
 

@@ -18,16 +18,32 @@ from fallingcat.trace import interpret
 REPRESENTATIONS = ("body", "mixed", "inertial")
 OPTIONS: dict[str, tuple[Any, ...]] = {
     "representation": REPRESENTATIONS,
-        "factorization": ("christoffel", "body"),
+    "target_representation": (None, "inertial"),
+    "source": REPRESENTATIONS,
+    "target": ("mixed", "inertial", "body"),
+    "factorization": ("christoffel", "body"),
     "base": (None, "link7", ("center_of_mass", "link7")),
     "wrenches": (None, "none", "one", "two"),
     "method": ("euler", "rk4"),
+    "group": ("product", "tangent"),
     "frame": ("link7",),
     "frames": (None, ("link7", "joint4")),
 }
 """Of every option of a method, the values that are tried."""
-COMPOSED = ("step", "discretize", "state_plus", "state_minus", "configuration", "split", "neutral", "actuation_matrix")
+COMPOSED = (
+    "step",
+    "discretize",
+    "state_plus",
+    "state_minus",
+    "configuration",
+    "split",
+    "neutral",
+    "actuation_matrix",
+    "base_configuration",
+)
 METHODS = (*FUNCTIONS, *COMPOSED)
+FLOATING_ONLY = {"base_configuration", *(name for name in FUNCTIONS if FUNCTIONS[name].floating_only)}
+"""What a fixed base refuses."""
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +66,7 @@ def values_of(robot: fc.Robot, name: str, tau: str = "nv") -> dict[str, Any]:
         "q": q, "q0": q, "q1": q1, "nu": nu, "nu0": nu, "nu1": nu1, "dnu": dnu, "dx": dx, "w": w,
         "tau": rng.normal(size=lengths[tau]), "ddr": rng.normal(size=robot.n), "r": rng.normal(size=robot.n),
         "mu": rng.normal(size=6), "z": rng.normal(size=2 * robot.nv), "dt": np.array(1e-2),
+        "a": rng.normal(size=6), "tau0": rng.normal(size=robot.n),
         "H": robot.split(q)[0], "s": robot.split(q)[1],
     }  # fmt: skip
     names = inspect.signature(getattr(fc.Robot, name)).parameters
@@ -131,9 +148,17 @@ def test_every_method_is_the_robots_with_every_option(robot: fc.Robot, name: str
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize("name", [x for x in METHODS if x in COMPOSED or not FUNCTIONS[x].floating_only])
+@pytest.mark.parametrize("name", [x for x in METHODS if x not in FLOATING_ONLY])
 def test_every_method_is_that_of_a_welded_robot(welded: fc.Robot, name: str) -> None:
     assert agree(welded, name, every=True, run=compiled)
+
+
+@pytest.mark.parametrize("name", sorted(FLOATING_ONLY))
+def test_a_welded_robot_refuses_what_needs_a_floating_base(welded: fc.Robot, name: str) -> None:
+    values, options = values_of(welded, name), list(options_of(name, every=False))[-1]  # the last one changes the base
+    for robot in (welded, Formulas(welded)):
+        with pytest.raises(fc.InputError, match="needs a floating base"):
+            getattr(robot, name)(*values.values(), **options)
 
 
 def test_methods_have_every_option_that_is_tried() -> None:

@@ -174,6 +174,9 @@ class Plain(fc.Robot):
             values, options = (*values, found.values), options | {"wrenches": found.axes}
         return eager.run(self._made(name, options), values, out)
 
+    def _run_task(self, made: Any, values: tuple[Any, ...], out: Any) -> Any:
+        return eager.run(made, values, out)
+
     def with_base(self, link: str) -> Plain:
         return Plain(self.description, base=link, **self._options)
 

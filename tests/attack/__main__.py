@@ -1,9 +1,9 @@
 """python -m tests.attack: attacks for as long as one likes, and their counts as JSON on the standard output.
 
-    python -m tests.attack                      what CI does
-    python -m tests.attack --scale 33           a million calls, a hundred thousand files
-    python -m tests.attack --hours 8            round after round with new seeds, until the time is over
-    python -m tests.attack --only calls --seed 1 --first 4711 --cases 1     one case again
+python -m tests.attack                      what CI does
+python -m tests.attack --scale 33           a million calls, a hundred thousand files
+python -m tests.attack --hours 8            round after round with new seeds, until the time is over
+python -m tests.attack --only calls --seed 1 --first 4711 --cases 1     one case again
 """
 
 from __future__ import annotations

@@ -27,6 +27,9 @@ AXES = (31, 32, 33, 40, 62, 63)
 OPTIONS = {
     "frame": ("no such frame", 3, None, b"upper", ["upper"], np.array("upper")),
     "representation": ("mixde", None, 3, np.array(["body"]), ["body"], {"body"}, b"body"),
+    "target_representation": ("mixde", 3, ["body"]),
+    "source": ("mixde", None, 3, ["body"]),
+    "target": ("mixde", None, 3, ["body"]),
     "factorization": ("other", None, 3, ["christoffel"]),
 }
 
@@ -245,4 +248,3 @@ def _first_difference(a: Any, b: Array) -> str:
     at = np.argwhere(~((a == b) | (np.isnan(a) & np.isnan(b))))
     where = tuple(at[0]) if len(at) else ()
     return f"{a[where]!r} instead of {b[where]!r} at {where}"
-

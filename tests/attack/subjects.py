@@ -92,6 +92,7 @@ def _variants(robot: fc.Robot, name: str) -> list[tuple[dict[str, Any], str]]:
         return []
     frame = robot.frame_names[-1]
     known = {"frame": frame, "representation": "mixed", "factorization": "christoffel", "base": "upper"}
+    known |= {"target_representation": "body", "source": "body", "target": "inertial", "group": "tangent"}
     options = {option: known[option] for option in function.options}
     variants = [(options, "")]
     if function.any_representation:

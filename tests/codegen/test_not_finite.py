@@ -14,7 +14,10 @@ from fallingcat.functions import FUNCTIONS, task
 
 Array = NDArray[np.float64]
 QUICK = ("integrate", "difference", "frame_pose", "mass_matrix", "gravity_torque", "center_of_mass_jacobian")
-OPTIONS = {"frame": "ball", "base": "hand", "representation": "mixed", "factorization": "christoffel"}
+OPTIONS = {
+    "frame": "ball", "base": "hand", "representation": "mixed", "factorization": "christoffel",
+    "target_representation": "body", "source": "body", "target": "inertial", "group": "tangent",
+}  # fmt: skip
 
 
 def results(kernel: Kernel, values: list[Array]) -> Array:

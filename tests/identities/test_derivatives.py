@@ -20,6 +20,7 @@ from fallingcat.algorithms import aba, kinematics, rnea
 from fallingcat.algorithms.kinematics import body_forces
 from fallingcat.apps.papers.paper002_numbers import printed_derivatives
 from fallingcat.model import joints as J
+from fallingcat.model.joints import Representation
 from fallingcat.model.model import Model
 from fallingcat.spatial import Inertia
 from trees import (
@@ -122,6 +123,26 @@ def test_one_joint_type_at_a_time(type_: str, floating: bool) -> None:
         q, nu, dnu = state(robot, rng)
         check_inverse(robot, q, nu, dnu, some_wrenches(robot, rng))
         check_forward(robot, q, nu, dnu)
+
+
+@pytest.mark.parametrize("representation", ["mixed", "inertial"])
+@few
+@given(trees(), seeds)
+def test_other_representations(representation: Representation, builder: fc.Builder, seed: int) -> None:
+    """The base twist in other axes, which are held while the base is displaced body-fixed; wrenches and friction included."""
+    robot = load(builder, True, seed, joint_dynamics=True)
+    rng = np.random.default_rng(seed)
+    q, nu, dnu = state(robot, rng)
+    wrenches = some_wrenches(robot, rng)
+    seen = robot.model.in_representation(representation)
+    ours = robot.inverse_dynamics_derivatives(q, nu, dnu, wrenches, representation)
+    for found, expected in zip(ours, slopes(rnea.inverse_dynamics, seen, q, nu, dnu, on_bodies(robot, wrenches)), strict=True):
+        assert relative_error(found, expected) < TIGHT
+    tau = robot.inverse_dynamics(q, nu, dnu, wrenches, representation)
+    bound = solved(robot.mass_matrix(q, representation))
+    ours = robot.forward_dynamics_derivatives(q, nu, tau, wrenches, representation)
+    for found, expected in zip(ours, slopes(aba.forward_dynamics, seen, q, nu, tau, on_bodies(robot, wrenches)), strict=True):
+        assert relative_error(found, expected) < bound
 
 
 def test_the_trees_have_moving_axes() -> None:

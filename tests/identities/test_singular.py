@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.algorithms.singular import is_singular
+from fallingcat.algorithms import configuration
+from fallingcat.algorithms.singular import idle_joints, is_singular
 from fallingcat.errors import SingularError
 from trees import random_tree
 
@@ -60,6 +61,8 @@ def test_every_function_and_representation_refuses(make: Callable[[], fc.Builder
         lambda: robot.forward_dynamics_parameter_derivatives(q, x, x),
         lambda: robot.linearize(q, x, x),
         lambda: robot.reduced_forward_dynamics(q, x, x),
+        lambda: robot.christoffel_symbols_second_kind(q),
+        lambda: robot.christoffel_symbols_second_kind(q, "mixed"),
         lambda: robot.step(q, x, x, 0.01),
         lambda: robot.discretize(q, x, x, 0.01),
     ]
@@ -90,3 +93,104 @@ def test_an_armature_is_an_inertia() -> None:
     b.link("bob", mass=1.0)
     b.joint("hinge", "revolute", "frame", "bob", axis=(0, 1, 0), armature=0.1)
     assert not is_singular(fc.load(b, floating=False, joint_dynamics=True).model)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Robots that are singular in some configurations only
+
+
+def gimbal(before: bool = False) -> fc.Builder:
+    """A point mass on a massless universal joint: in line with the first axis nothing resists that axis."""
+    b = fc.Builder("gimbal")
+    b.link("stand")
+    if before:  # another branch, whose joint comes first
+        b.link("bob", mass=1.0, com=(0, 0, -1))
+        b.joint("swing", "revolute", "stand", "bob", axis=(0, 1, 0))
+    b.link("fork")
+    b.link("rod", mass=2.0, com=(0, 0, 0.5))
+    b.joint("first", "revolute", "stand", "fork", axis=(0, 0, 1))
+    b.joint("second", "revolute", "fork", "rod", axis=(0, 1, 0))
+    return b
+
+
+INVERTING = {
+    "forward_dynamics": 3, "forward_dynamics_derivatives": 3, "inverse_mass_matrix": 1, "linearize": 3,
+    "forward_dynamics_parameter_derivatives": 3,
+}  # fmt: skip
+
+
+def first_entries(result: object) -> np.ndarray:
+    return np.asarray(result[0] if isinstance(result, tuple) else result)
+
+
+@pytest.mark.parametrize("before", [False, True])
+@pytest.mark.parametrize("name", INVERTING)
+def test_one_state_raises_and_names_the_joint(name: str, before: bool) -> None:
+    robot = fc.load(gimbal(before), floating=False)
+    count = INVERTING[name]
+    q, x = np.zeros(robot.nq), np.ones(robot.nv)
+    method = getattr(robot, name)
+    for arguments in ((q, x, x)[:count], [a.tolist() for a in (q, x, x)[:count]]):
+        with pytest.raises(fc.SingularError, match="nothing resists 'first'"):
+            method(*arguments)
+    with pytest.raises(fc.SingularError, match="'first'"):
+        robot.kernel(name).eager(*(q, x, x)[:count])
+    q[-1] = 0.3
+    result = method(*(q, x, x)[:count])
+    assert np.isfinite(first_entries(result)).all()
+    q[-1] = 0.0
+    if not isinstance(result, tuple):
+        with pytest.raises(fc.SingularError, match="'first'"):
+            method(*(q, x, x)[:count], out=result)
+
+
+@pytest.mark.parametrize("before", [False, True])
+@pytest.mark.parametrize("name", INVERTING)
+def test_a_batch_is_nan_there_with_one_warning(name: str, before: bool) -> None:
+    robot = fc.load(gimbal(before), floating=False)
+    count = INVERTING[name]
+    Q = np.random.default_rng(0).uniform(0.2, 1.0, (7, robot.nq))
+    Q[4, -1] = 0.0
+    X = np.ones((7, robot.nv))
+    kept = [getattr(robot, name)(q, *(X[0], X[0])[: count - 1]) for q in np.delete(Q, 4, 0)]
+    for arguments in (
+        (Q, X, X),
+        (Q, X, X),
+        (Q, X[0], X[0]),
+    ):  # compiles, is quick, broadcasts
+        with pytest.warns(fc.SingularWarning, match=r"\[4\].*'first'") as caught:
+            result = first_entries(getattr(robot, name)(*arguments[:count]))
+        assert len(caught) == 1
+        assert caught[0].filename == __file__
+        assert np.isnan(result[4].flat[0])
+        assert np.array_equal(np.delete(result, 4, 0), [first_entries(r) for r in kept])
+
+
+def test_nan_in_gives_nan_out_without_a_word() -> None:
+    robot = fc.load(gimbal(), floating=False)
+    assert np.isnan(robot.forward_dynamics([0.0, np.nan], [1.0, 1.0], [1.0, 1.0])).all()
+    assert np.isnan(robot.forward_dynamics(np.full((3, 2), np.nan), [1.0, 1.0], [1.0, 1.0])).all()
+
+
+def test_overflow_is_no_singularity() -> None:
+    """Finite numbers can overflow where nothing is singular: NaN, as everywhere else."""
+    robot = fc.load(gimbal(), floating=False)
+    assert not np.isfinite(robot.forward_dynamics([0.0, 0.5], [1e200, 1e200], [0.0, 0.0])).all()
+
+
+def test_the_doctor_warns_of_a_singular_neutral_configuration() -> None:
+    found = [f for f in fc.diagnose(gimbal()) if "neutral configuration" in str(f)]
+    assert len(found) == 1
+    assert "'first'" in str(found[0])
+    assert "forward dynamics impossible" in str(found[0])
+
+
+def test_a_long_chain_is_not_taken_for_singular() -> None:
+    """The further out the mass, the larger the bound of a pivot that does not grow with it."""
+    b = fc.Builder("chain")
+    b.link("link0", mass=1.0, com=(0.5, 0, 0), inertia=(0.01, 0.0, 0.0, 0.01, 0.0, 0.01))
+    for k in range(400):
+        b.link(f"link{k + 1}", mass=1.0, com=(0.5, 0, 0), inertia=(0.01, 0.0, 0.0, 0.01, 0.0, 0.01))
+        b.joint(f"joint{k}", "revolute", f"link{k}", f"link{k + 1}", axis=(0, 1, 0), xyz=(1, 0, 0))
+    model = fc.load(b).model
+    assert idle_joints(model, configuration.neutral(model)) == []

@@ -72,7 +72,7 @@ XML = [
     broken("bare ampersand", '<robot name="r">\n<link name="a&b;"/></robot>', 2, "undefined entity", "&amp;"),
     broken("blank before declaration", ' \n<?xml version="1.0"?><robot name="r"/>', 2, "declaration", "delete the blanks"),
     broken("root is not robot", "\n<model/>", 2, "<model>", "not <robot>"),
-    broken("SDF", '<sdf version="1.6"><model/></sdf>', 1, "<sdf>", "SDF, not URDF"),
+    broken("a web page", "<html></html>", 1, "<html>", "this is a web page"),
     warned("no name of the robot", '<robot>\n<link name="a"/></robot>', 1, "robot has no name"),
     broken("xacro", robot("<xacro:include/>", link("a")), 2, "this is a xacro file", "expand it first"),
     warned("misspelt element", robot('<link name="a"><inertal/></link>'), 2, "<inertal>", "<inertial>"),

@@ -117,6 +117,9 @@ def test_split_and_configuration_are_inverse(cat: fc.Robot, rng: np.random.Gener
     back[..., 3:7] *= sign
     assert relative_error(back, q) < 1e-15
     assert relative_error(H[1, 2], cat.frame_pose(q[1, 2], cat.base)) < 1e-15
+    welded = fc.load("cat", floating=False)
+    joints = welded.random_configuration(rng)
+    assert np.array_equal(welded.configuration(np.eye(4), joints), joints)
 
 
 def test_configuration_of_half_turns(cat: fc.Robot) -> None:

@@ -115,14 +115,15 @@ def test_shapes() -> None:
         visual('<box size="1 2 3"/>', '<origin xyz="1 0 0"/>')
         + visual('<cylinder radius="0.1" length="2"/>')
         + visual('<sphere radius="0.5"/>')
-        + visual('<mesh filename="package://x/y.dae" scale="1 1 1"/>')
-        + visual('<capsule radius="1" length="1"/>')
+        + visual('<mesh filename="package://x/y.dae" scale="1 1 2"/>')
+        + visual('<capsule radius="1" length="1.5"/>')
     ).visuals
     assert found == (
-        Visual("box", (1.0, 2.0, 3.0), Pose(position=(1.0, 0.0, 0.0))),
-        Visual("cylinder", (0.1, 2.0)),
-        Visual("sphere", (0.5,)),
-        Visual("mesh", ()),
+        Visual("box", (1.0, 2.0, 3.0), Pose(position=(1.0, 0.0, 0.0)), line=1),
+        Visual("cylinder", (0.1, 2.0), line=1),
+        Visual("sphere", (0.5,), line=1),
+        Visual("mesh", file="package://x/y.dae", scale=(1.0, 1.0, 2.0), line=1),
+        Visual("capsule", (1.0, 1.5), line=1),
     )
 
 

@@ -25,7 +25,7 @@ LIBRARIES: dict[str, Callable[..., Converter]] = {
     "idyntree body": lambda robot, names: converters.idyntree(robot, names, "body"),
     "idyntree inertial": lambda robot, names: converters.idyntree(robot, names, "inertial"),
 }
-JOINTS = {"pinocchio": ("spherical", "floating"), "mujoco": ("spherical",), "rbdl": ("spherical",)}
+JOINTS = {"pinocchio": ("spherical", "floating"), "mujoco": ("spherical", "floating"), "rbdl": ("spherical",)}
 EXACT = 1e-14
 
 

@@ -2,18 +2,78 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from test_paper000 import TREES, Case
 
 import fallingcat as fc
-from fallingcat.algorithms import configuration
+from fallingcat.algorithms import configuration, kinematics
 from fallingcat.algorithms.kinematics import joint_kinematics
 from fallingcat.apps.papers.paper002_numbers import DFD, DID, FD, ID, ID_LOOP, SUBJECTS, growth
 from fallingcat.model.model import WORLD
 from fallingcat.reference import paper000 as P
-from trees import ONE_AXIS, Array, plain, random_tree, relative_error, state
+from fallingcat.reference.paper003 import adt
+from fallingcat.reference.paper003_claims import Moment
+from trees import ONE_AXIS, Array, Plain, derivative, load, plain, random_tree, relative_error, state
 
 TIGHT = 1e-12
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Paper 000
+
+
+@pytest.mark.parametrize("tree", TREES, ids=str)
+def test_0_2_the_inertial_twist_as_state(tree: int | str) -> None:
+    """A for the state (H, s, v_A, r) from the tables; with a block of the body-fixed twist, or any other, it is not."""
+    case = Case(tree)
+    t, X, n, size = case.table4(), case.X_A, case.system.n, 6 + case.system.n
+    tau = case.robot.inverse_dynamics(case.q, case.nu, case.dnu)
+    v_A = np.concatenate([case.v_A, case.nu[6:]])
+    both = np.concatenate([case.all, case.robot.nv + case.all])
+    expected = np.asarray(case.robot.linearize(case.q, v_A, tau, representation="inertial").A)[np.ix_(both, both)]
+
+    def A(**changed: Array) -> Array:
+        # Table 5 with its line 1 as printed, which holds v_A fixed, and Table 7 with X in line 1
+        dv = changed.get("line 1 of Table 7", X)
+        D = -P.table9(case.system, case.s) @ np.hstack([P.table5(t, {"0.1"}), P.table6(t), P.table7(t) @ dv, P.table8(t)])
+        D[:6, :6] -= P.ad(t.a[0])
+        D[:6] = np.linalg.solve(changed.get("rows of v_A", X), D[:6])
+        found = np.zeros((2 * size, 2 * size))
+        found[:6, :6] = changed.get("(1, 1)", np.zeros((6, 6)))
+        found[:6, size : size + 6] = changed.get("(1, 3)", X)
+        found[6:size, size + 6 :] = np.eye(n)
+        found[size:] = D
+        return found
+
+    assert relative_error(A(), expected) < 1e-10
+    one, rng = np.eye(6), np.random.default_rng(0)
+    body_fixed = {"line 1 of Table 7": one, "rows of v_A": one, "(1, 1)": -P.ad(t.v[0]), "(1, 3)": one}
+    for block, printed in body_fixed.items():
+        assert np.abs(A(**{block: printed}) - expected).max() > 0.1, block
+        assert np.abs(A(**{block: rng.normal(size=(6, 6))}) - expected).max() > 0.1, block
+    assert np.abs(A(**body_fixed) - expected).max() > 0.1
+
+
+@pytest.mark.parametrize("tree", TREES, ids=str)
+def test_0_8_sizes_of_the_sets(tree: int | str) -> None:
+    """Table 9 with F and P of the size that Table 3 gives them reads beyond their columns; with six more it runs."""
+    case = Case(tree)
+    with pytest.raises(IndexError):
+        P.table9(case.system, case.s, printed={"0.8"})
+    expected = case.robot.inverse_mass_matrix(case.q)[np.ix_(case.all, case.all)]
+    assert relative_error(P.table9(case.system, case.s), expected) < 1e-11
+
+
+@pytest.mark.parametrize("tree", TREES, ids=str)
+def test_0_11_the_acceleration_of_table_7(tree: int | str) -> None:
+    """Line 6 as our copy has it carries the derivative of a velocity on to that of an acceleration."""
+    case = Case(tree)
+    t, expected = case.table4(), case.stepped("v")
+    assert relative_error(P.table7(t, printed={"0.11"}), expected) > 0.05
+    assert relative_error(P.table7(t), expected) < TIGHT
 
 
 def test_0_12_the_bias_wrench_does_not_know_accelerations(rng: np.random.Generator) -> None:
@@ -34,6 +94,10 @@ def test_0_12_the_bias_wrench_does_not_know_accelerations(rng: np.random.Generat
     assert relative_error([x.imag / h for x in moved[:3]], (H @ hat)[:3, 3]) < TIGHT
     with pytest.raises(ValueError, match="matmul"):
         H @ nu[:6]  # as printed
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Paper 002
 
 
 @pytest.mark.parametrize("floating", [False, True])
@@ -84,3 +148,102 @@ def test_2_5_text_against_table() -> None:
     chain, arms = operations["one chain"], operations["arms of four joints"]
     assert chain[2] / chain[1] > 2.5
     assert arms[2] / arms[1] == pytest.approx(2.0, abs=0.05)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Paper 003
+
+
+def test_3_3_which_S_stands_in_theorem_1() -> None:
+    """With S in the upper right block Theorem 1, corrected, is the full dynamics; with S~ it is not."""
+    robot = load(random_tree(2, joints=6), True, 2)
+    m = Moment.of(robot.model, *(x.tolist() for x in state(robot, np.random.default_rng(2))))
+    b, turn = m.b, adt(m.p) @ m.b.A_l
+    left = b.Lambda() @ m.xi_rate + b.D_q(m.qd) @ m.xi
+    for S, holds in ((b.S(m.mu), True), (b.S_tilde(m.mu), False)):
+        D = b.D_mu(m.mu).copy()
+        D[:6, 6:] = -S - turn
+        off = relative_error(left - D @ m.xi, m.reduced_force)
+        assert off < 1e-11 if holds else off > 0.05
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Paper 004
+
+
+MIXED: Any = "mixed"
+
+
+def floating_robot(seed: int) -> tuple[Plain, Array, Array, list[str]]:
+    """A robot in motion, and three of its links that move against each other."""
+    robot = load(random_tree(seed, joints=5, mimic=0.0, fixed=0.0), True, seed)
+    q, nu, _ = state(robot, np.random.default_rng(seed))
+    return robot, q, nu, [robot.link_names[k] for k in (0, 2, 4)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_4_12_a_position_without_dots(seed: int) -> None:
+    """(26): the origin of a frame is not its rate, and only the former is what (18a) and (36) transform."""
+    robot, q, nu, (_, C, D) = floating_robot(seed)
+    origin, turn = robot.frame_pose(q, C)[:3, 3], robot.frame_pose(q, D)[:3, :3]
+    rate = robot.frame_velocity(q, nu, C, MIXED)[:3]
+    other = robot.with_base(C)
+    s = robot.split(q)[1]
+    there = other.configuration(robot.frame_pose(q, C), s)
+    assert relative_error(there[:3], origin) < TIGHT
+    assert relative_error(rate, there[:3]) > 0.01
+    assert relative_error(turn @ turn.T, np.eye(3)) < TIGHT
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_4_13_whose_velocity_it_is(seed: int) -> None:
+    """(27): the rates of o_C and R_D are the velocity of C[D]; B[C] has another."""
+    robot, q, nu, (B, C, D) = floating_robot(seed)
+    body = np.concatenate([np.kron(np.eye(2), robot.split(q)[0][:3, :3].T) @ nu[:6], nu[6:]])
+    rates = {link: derivative(kinematics.frame_pose, robot.model, q, body, link) for link in (C, D)}
+    R = robot.frame_pose(q, D)[:3, :3]
+    W = rates[D][:3, :3] @ R.T
+    expected = np.concatenate([rates[C][:3, 3], [W[2, 1], W[0, 2], W[1, 0]], nu[6:]])
+    assert relative_error(robot.base_change(q, nu, (C, D)).velocity(nu), expected) < TIGHT
+    assert relative_error(robot.base_change(q, nu, (B, C)).velocity(nu), expected) > 0.05
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_4_14_a_twist_and_not_all_velocities(seed: int) -> None:
+    """(34): the Jacobian of (35) has six rows; its product is the average velocity, and not nu of the centroid."""
+    robot, q, nu, _ = floating_robot(seed)
+    T = robot.base_change(q, nu, "centroidal").T
+    J = T[:6]
+    assert J.shape == (6, robot.nv)
+    body = np.concatenate([np.kron(np.eye(2), robot.split(q)[0][:3, :3].T) @ nu[:6], nu[6:]])
+    assert relative_error(J @ nu, robot.average_velocity(q, body)) < TIGHT
+    assert (J @ nu).shape != (T @ nu).shape
+    assert relative_error((T @ nu)[6:], nu[6:]) < TIGHT
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_4_15_zero_blocks_of_the_centroidal_mass_matrix(seed: int) -> None:
+    """(43): with blocks of 3 x 3 in its last row it is no matrix, with n x 3 it is that of the centroid."""
+    robot, q, nu, _ = floating_robot(seed)
+    M, n = robot.equations_of_motion(q, nu, "centroidal").M, robot.n
+    assert n != 3
+    zero, L, shape = np.zeros((3, 3)), M[3:6, 3:6], robot.shape_inertia(q)
+    top = [[robot.mass * np.eye(3), zero, np.zeros((3, n))], [zero, L, np.zeros((3, n))]]
+    with pytest.raises(ValueError, match="dimensions"):
+        np.block([*top, [zero, zero, shape]])
+    assert relative_error(np.block([*top, [np.zeros((n, 3)), np.zeros((n, 3)), shape]]), M) < 1e-11
+    assert relative_error(L, robot.centroidal_inertia(q)[3:, 3:]) < 1e-11
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_4_16_no_function_of_the_shape_turns_like_the_robot(seed: int) -> None:
+    """Sec. V-B: while the joints rest, a function of the shape rests, too; the average angular velocity is the base's."""
+    robot, q, nu, _ = floating_robot(seed)
+    resting = np.concatenate([nu[:6], np.zeros(robot.n)])
+    omega = robot.average_velocity(q, resting)[3:]
+    R = robot.split(q)[0][:3, :3]
+    assert relative_error(omega, R @ nu[3:6]) < 1e-11
+    s = robot.split(q)[1]
+    later = robot.integrate(q, 1e-3 * resting)
+    assert relative_error(robot.split(later)[1], s) < TIGHT  # so that R(s), whatever it is, has not moved
+    assert np.linalg.norm(omega) > 0.1

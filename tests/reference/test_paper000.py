@@ -83,7 +83,7 @@ def test_table4(case: Case) -> None:
 
 
 def test_table4_consistent(case: Case) -> None:
-    """Without a base acceleration: the one that needs no wrench on the base, eq. (53)."""
+    """Without a base acceleration: the one that needs no wrench on the base (remark after Table 4)."""
     t = case.table4(a_0=None)
     assert np.abs(t.tau[:6]).max() < 1e-11
     ddr = np.empty(case.robot.n)

@@ -67,6 +67,8 @@ def test_cross_products_are_dense_matrices(kind: type, rng: np.random.Generator)
     crm = np.block([[W, V], [np.zeros((3, 3)), W]])
     assert relative_error(real(v.cross(m).entries()), crm @ real(m.entries())) < TIGHT
     assert relative_error(real(v.cross(f).entries()), -crm.T @ real(f.entries())) < TIGHT
+    for x in (m, f):
+        assert real(x.entries()).tolist() == [*real(x.lin), *real(x.ang)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -173,7 +175,7 @@ def test_pose_and_points(rng: np.random.Generator) -> None:
     """The pose of a in b takes a point's coordinates from a to b."""
     X, x = random_transform(rng, "a", "b"), rng.normal(size=3)
     H = np.array(X.pose_of_a_in_b())
-    assert relative_error(X.point(tuple(x)), (H @ [*x, 1.0])[:3]) < TIGHT
+    assert relative_error([*X.point(tuple(x)), 1.0], H @ [*x, 1.0]) < TIGHT
     assert relative_error(H[:3, :3], np.array(X.E.matrix()).T) < TIGHT
 
 

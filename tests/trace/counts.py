@@ -48,9 +48,13 @@ def cases(model: Model) -> Iterator[tuple[str, Options]]:
             choices = [{"base": base} for base in bases]
         if "factorization" in function.options:
             choices = [{"factorization": f} for f in ("christoffel", "body")]
+        if "source" in function.options:
+            choices = [{"source": a, "target": b} for a in REPRESENTATIONS for b in REPRESENTATIONS]
         if function.any_representation or "representation" in function.options:
             kinds = REPRESENTATIONS if model.floating or "representation" in function.options else ("body",)
             choices = [c | {"representation": r} for c in choices for r in kinds if c.get("base") != "centroidal" or r == "mixed"]
+        if "group" in function.options:
+            choices += [choices[0] | {"group": "tangent"}]
         if function.wrenches:
             choices += [choices[0] | {"wrenches": axes} for axes in ("body", "mixed")]
         for options in choices:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import shutil
-import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from devtools import Page, browser
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MISSING = f"no browser: none of {', '.join(NAMES)} is on the PATH (Debian: apt-get install chromium)"
+FRAMES = "new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(() => go(true))))"
 
 
 @dataclass(frozen=True)
@@ -27,18 +32,19 @@ class Seen:
         return re.findall(rf'\s{name}="([^"]*)"', self.dom)
 
 
-def open_page(page: Path, *options: str, width: int = 1000, height: int = 900, picture: Path | None = None) -> Seen:
-    """Load a page, let its scripts run for two seconds of its own time, and look."""
+def open_page(
+    page: Path, *options: str, until: str = "true", width: int = 1000, height: int = 900, picture: Path | None = None
+) -> Seen:
+    """Load a page, wait until a condition holds in it and it has been drawn, and look."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         pytest.skip(MISSING)
-    profile = page.parent / "profile"
-    words = [
-        found, "--headless", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
-        "--hide-scrollbars", "--disable-extensions", "--no-first-run", f"--user-data-dir={profile}",
-        "--enable-logging=stderr", "--v=0", f"--window-size={width},{height}", "--virtual-time-budget=2000", *options,
-        *([f"--screenshot={picture}"] if picture else []), "--dump-dom", page.as_uri(),
-    ]  # fmt: skip
-    done = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", timeout=600, check=False)
-    assert "<html" in done.stdout, done.stderr
-    return Seen(done.stdout, tuple(line for line in done.stderr.splitlines() if "CONSOLE" in line))
+    drawing = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--hide-scrollbars")
+    with browser(found, page.parent / "profile", *drawing, *options) as pipe:
+        shown = Page(pipe, page, width, height)
+        shown.wait(until)
+        shown.value(FRAMES)
+        if picture:
+            picture.write_bytes(base64.b64decode(shown.ask("Page.captureScreenshot", format="png")["data"]))
+        dom = shown.value("document.documentElement.outerHTML")
+        return Seen(dom, shown.console)

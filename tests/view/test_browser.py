@@ -13,6 +13,8 @@ import fallingcat as fc
 from fallingcat.apps import view
 from fallingcat.cli.main import main
 
+READY = "document.querySelector('[data-view=ready]')"
+
 INTERFERE = """<script>
 const slider = document.querySelector(".player input"), button = document.querySelector(".player button");
 const said = [button.getAttribute("aria-label")];
@@ -26,7 +28,7 @@ canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: 40, cancelable: true }));
 canvas.dispatchEvent(new MouseEvent("dblclick"));
 document.body.dataset.said = said.join("|");
 const at = { pointerType: "mouse", clientX: 0, clientY: 0 }, box = canvas.getBoundingClientRect();
-at.clientX = box.left + box.width / 2; at.clientY = box.top + box.height / 2;
+at.clientX = box.left + box.width / 2; at.clientY = box.top + box.height * 0.43;
 canvas.dispatchEvent(new PointerEvent("pointermove", at));
 </script></body>"""
 
@@ -42,7 +44,7 @@ def test_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page, picture = tmp_path / "cat.html", tmp_path / "cat.png"
     assert main(["report", "cat", "--html", str(page), "--timings", "none"]) == 0
     capsys.readouterr()
-    seen = open_page(page, picture=picture)
+    seen = open_page(page, until=READY, picture=picture)
     assert seen.console == ()
     assert seen.attribute("data-error") == []
     assert seen.attribute("data-view") == ["ready"]
@@ -58,7 +60,7 @@ def test_animation(tmp_path: Path) -> None:
     page, picture = tmp_path / "motion.html", tmp_path / "motion.png"
     html = view.animation_page(robot, qs, times, "A twist", "Of the waist.", [plot], ground=False, follow=True)
     view.write(page, html.replace("</body>", INTERFERE))
-    seen = open_page(page, width=390, picture=picture)
+    seen = open_page(page, until=f"{READY} && document.querySelector('p.name').textContent", width=390, picture=picture)
     assert 0.01 < orange(picture) < 0.5
     assert seen.console == ()
     assert seen.attribute("data-view") == ["ready"]
@@ -78,7 +80,7 @@ def test_what_goes_wrong_is_said(tmp_path: Path) -> None:
     body = view.drawing(view.scene(robot, robot.neutral())) + "<img src='https://example.org/x.png'>"
     html = view.page("tree9", body).replace("</body>", "<script>nonsense()</script></body>")
     page.write_text(html, encoding="utf-8")
-    seen = open_page(page, "--disable-3d-apis")
+    seen = open_page(page, "--disable-3d-apis", until="document.querySelector('[data-view=unsupported]')")
     assert seen.attribute("data-view") == ["unsupported"]
     assert "does not offer WebGL 2" in seen.dom
     assert seen.attribute("data-error") == ["Uncaught ReferenceError: nonsense is not defined"]

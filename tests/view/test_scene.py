@@ -12,7 +12,8 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.apps import view
-from fallingcat.apps.view.scene import body_poses, bounds, mass_colour, shapes_of
+from fallingcat.apps.view.scene import body_poses, bounds, shapes_of
+from fallingcat.apps.view.skeleton import mass_colour
 from fallingcat.arrays import eager
 from fallingcat.functions import task
 from trees import random_tree

@@ -226,6 +226,7 @@ def test_what_is_no_number_goes_in_and_none_comes_out(ball: fc.Robot, bad: float
     robot = fc.load(ball.description, joints=["hinge"])
     for name, function in FUNCTIONS.items():
         options = {"frame": "hand", "representation": "mixed", "factorization": "body", "base": "hand"}
+        options |= {"target_representation": "body", "source": "body", "target": "inertial", "group": "tangent"}
         made = task(robot.model, name, **{o: options[o] for o in function.options})
         kernel = Kernel(made)
         values = [robot.random_configuration(rng) if i.quaternions else rng.normal(size=i.size) for i in made.inputs]
