@@ -48,7 +48,7 @@ def test_the_same_bits(always: None, name: str) -> None:
     """Products that are written to the outputs at once, zeros, the last vector with fewer states; arrays wherever they begin."""
     robot = fc.load("quadruped")
     kernel = Kernel(task(robot.model, name))
-    for count, offset in ((1, 0), (3, 16), (8, 32), (21, 48), (6, 8)):  # the last is not aligned for it, and takes the other way
+    for count, offset in ((1, 0), (3, 16), (8, 32), (21, 48), (6, 8), (9, 56)):
         values = arguments(robot, kernel, count)
         outs = tuple(shifted((count, *o.shape), offset) for o in kernel.task.outputs)
         kernel(*values, out=outs if len(outs) > 1 else outs[0])
@@ -61,7 +61,7 @@ def test_the_same_bits(always: None, name: str) -> None:
 @pytest.mark.parametrize("width", [2, 4])
 @pytest.mark.parametrize("seed", range(2))
 def test_any_number_of_degrees_of_freedom(always: None, with_lanes: Callable[[int], None], seed: int, width: int) -> None:
-    """Rows of odd length are stored as ever: only every other one would be aligned."""
+    """Rows of odd length begin anywhere in a line of the caches."""
     with_lanes(width)
     robot = fc.load(random_tree(seed, joints=4 + seed % 2))
     for name in ("mass_matrix", "inverse_dynamics_derivatives"):
@@ -74,13 +74,28 @@ def test_any_number_of_degrees_of_freedom(always: None, with_lanes: Callable[[in
             assert all(np.array_equal(a[k], b) for a, b in pairs)
 
 
-def test_only_large_batches_go_there() -> None:
-    program = trace(task(fc.load("quadruped").model, "mass_matrix"))
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 8, 9, 17])
+def test_neighbours_are_left_alone(always: None, count: int) -> None:
+    """What lies before and after the results, in the same lines of the caches, stays as it was."""
+    robot = fc.load("quadruped")
+    kernel = Kernel(task(robot.model, "mass_matrix"))
+    (q,) = arguments(robot, kernel, count) if count else [np.empty((0, robot.nq))]
+    for offset in range(0, 64, 8):
+        around = shifted((count + 2, robot.nv, robot.nv), offset)
+        kernel(q, out=around[1:-1])
+        assert np.all(around[[0, -1]] == 7.0)
+        assert not np.any(around[1:-1] == 7.0)
+
+
+def test_only_large_batches_of_matrices_go_there() -> None:
+    robot = fc.load("quadruped")
+    program = trace(task(robot.model, "mass_matrix"))
     text = batch.batch_text(program, schedule(program, keep_results=True), Lanes(4))
     assert str(batch.MANY_BYTES) in text
-    assert text.count("!nontemporal") * 2 == 4 * program.outputs[0].size  # each result once, in pairs
-    small = trace(task(fc.load("quadruped").model, "inverse_dynamics"))
-    assert "!nontemporal" not in batch.batch_text(small, schedule(small, keep_results=True), Lanes(4))
+    assert "!nontemporal" in text
+    for name in ("inverse_dynamics", "christoffel_symbols"):  # few results, and more than wait near the core
+        program = trace(task(fc.load("humanoid").model, name))
+        assert "!nontemporal" not in batch.batch_text(program, schedule(program, keep_results=True), Lanes(8)), name
 
 
 def test_a_batch_of_many_megabytes() -> None:

@@ -11,82 +11,63 @@ The last vector repeats the last state in its surplus lanes, so no lane is speci
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 from fallingcat.codegen.builder import Function
 from fallingcat.codegen.lanes import Lanes, transpose
 from fallingcat.codegen.mathlib import functions as library
-from fallingcat.codegen.pieces import PieceWriter, Storage, product_function, write_piece, write_pieces
-from fallingcat.codegen.schedule import Schedule, without_direct
-from fallingcat.codegen.stores import PAIR, can_stream, group_starts, store_functions, store_tile, stream_functions
+from fallingcat.codegen.pieces import PieceWriter, Storage, write_piece, write_pieces
+from fallingcat.codegen.schedule import Schedule
+from fallingcat.codegen.stores import copy_past_caches, group_starts, store_functions, store_tile
 from fallingcat.trace.program import Program
 
 PARAMETERS = ("ptr noalias readonly %in", "ptr noalias %ws", "ptr noalias readonly %rows")
 
-MANY_BYTES = 1 << 23
+MANY_BYTES = 1 << 24
 """Bytes of results from which on they are written past the caches."""
 
-LARGE = 64
-"""Results of a state from which on that is possible: below, a batch of so many bytes has other work to do."""
+FEW, MANY = 64, 1 << 17
+"""Results of a vector of states between which that is possible: fewer come with other work to do, more fill the caches
+before they leave."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The memory of one vector of states: inputs, slots, and a table of row addresses; in doubles."""
+    """The memory of one vector of states: inputs, slots, a table of row addresses, and rows of results; in doubles."""
 
     inputs: int
     slots: int
     rows: int
+    results: int
+    """Rows that go past the caches from here; 0 if none do."""
 
     @property
     def total(self) -> int:
-        return self.inputs + self.slots + self.rows
+        return self.inputs + self.slots + self.rows + self.results
 
 
 def layout(program: Program, plan: Schedule, lanes: Lanes) -> Layout:
     """Where everything lies."""
     W = lanes.width
-    return Layout(program.input_count * W, without_direct(program, plan).slot_count * W, len(program.outputs) * W)
+    results = W * sum(output.size for output in program.outputs)
+    return Layout(
+        program.input_count * W, plan.slot_count * W, len(program.outputs) * W, results if W * FEW <= results <= MANY else 0
+    )
 
 
 def batch_text(program: Program, plan: Schedule, lanes: Lanes) -> str:
     """The module text with `fc_batch`."""
     storage = Storage(PARAMETERS, lambda writer, k: writer.take("%in", k), lambda writer, k, name: None, store_tile)
-    functions: dict[str, str] = {}
-    near: list[str] = []
-    far: list[str] = []
-    streams = _streams(program)
-
-    if plan.angles:
-        functions["fc_angles"] = _angles(program, plan, lanes, storage)
-        near.append("fc_angles")
-        far.append("fc_angles")
-    kept = without_direct(program, plan)
-    for value, piece in zip(plan.pieces, write_pieces(program, plan, lanes, lanes, storage), strict=True):
-        for name, text in piece:
-            functions[name] = text
-        names = [name for name, _ in piece]
-        near += names
-        if isinstance(value, int) and value in plan.direct and streams:
-            *names, last = names
-            functions[f"{last}_kept"] = product_function(f"{last}_kept", program, kept, lanes, lanes, storage, value)
-            names.append(f"{last}_kept")
-        far += names
-    for name, text in store_functions(program, plan, lanes, storage):
-        functions[name] = text
-        near.append(name)
-    for name, text in stream_functions(program, kept, lanes, storage) if streams else ():
-        functions[name] = text
-        far.append(name)
-    loads = [_load_rows(j, spec.size, lanes) for j, spec in enumerate(program.inputs)]
     place = layout(program, plan, lanes)
-    driver = _driver(program, lanes, place, near, far if streams else [])
-    return "\n".join([library(program, lanes, lanes), *functions.values(), *loads, _enter(program, lanes, place), driver])
-
-
-def _streams(program: Program) -> list[int]:
-    """The outputs that may be written past the caches; none of a program whose results are few."""
-    total = sum(output.size for output in program.outputs)
-    return [j for j in range(len(program.outputs)) if can_stream(program, j)] if total >= LARGE else []
+    functions = [("fc_angles", _angles(program, plan, lanes, storage))] if plan.angles else []
+    functions += chain.from_iterable(write_pieces(program, plan, lanes, lanes, storage))
+    functions += store_functions(program, plan, lanes, storage)
+    texts = [library(program, lanes, lanes), *(text for _, text in functions)]
+    texts += [_load_rows(j, spec.size, lanes) for j, spec in enumerate(program.inputs)]
+    texts.append(_enter(program, lanes, place, "fc_enter"))
+    if place.results:
+        texts += [_enter(program, lanes, place, "fc_enter_here"), copy_past_caches(lanes), _leave(program, lanes, place)]
+    return "\n".join([*texts, _driver(program, lanes, place, [name for name, _ in functions])])
 
 
 def _angles(program: Program, plan: Schedule, lanes: Lanes, storage: Storage) -> str:
@@ -127,20 +108,21 @@ def _load_rows(j: int, size: int, lanes: Lanes) -> str:
     return w.text
 
 
-def _enter(program: Program, lanes: Lanes, place: Layout) -> str:
-    """Bring one vector of states in: rows into lanes, and the addresses of its result rows into the table."""
+def _enter(program: Program, lanes: Lanes, place: Layout, name: str) -> str:
+    """Bring one vector of states in: rows into lanes, and the addresses of its result rows into the table.
+
+    `fc_enter` names the rows where they belong, `fc_enter_here` rows of the workspace.
+    """
     T, W = lanes.type, lanes.width
-    w = Function("fc_enter", "void", ("i64 %i", "i64 %last", "ptr %pointers", "ptr %strides", "ptr %here"), True, "#2")
-    table = w.value(f"getelementptr double, ptr %here, i64 {place.inputs + place.slots}")
+    w = Function(name, "void", ("i64 %i", "i64 %last", "ptr %pointers", "ptr %strides", "ptr %here"), True, "#2")
+    table = w.at("%here", 8 * (place.inputs + place.slots))
     index = []
     for lane in range(W):
         i = w.value(f"add i64 %i, {lane}")
         index.append(w.value(f"call i64 @llvm.smin.i64(i64 {i}, i64 %last)"))
 
-    def row_pointers(j: int, stride: str) -> list[str]:
-        where = w.value(f"getelementptr ptr, ptr %pointers, i64 {j}")
-        base = w.value(f"load ptr, ptr {where}, align 8")
-        rows = []
+    def rows_of(j: int, stride: str) -> list[str]:
+        base, rows = w.load("ptr", "%pointers", 8 * j), []
         for i in index:
             offset = w.value(f"mul i64 {i}, {stride}")
             rows.append(w.value(f"getelementptr double, ptr {base}, i64 {offset}"))
@@ -148,55 +130,72 @@ def _enter(program: Program, lanes: Lanes, place: Layout) -> str:
 
     position = 0
     for j, spec in enumerate(program.inputs):
-        where = w.value(f"getelementptr i64, ptr %strides, i64 {j}")
-        stride = w.value(f"load i64, ptr {where}, align 8")
-        rows = row_pointers(j, stride)
+        rows = rows_of(j, w.load("i64", "%strides", 8 * j))
         to = w.value(f"getelementptr {T}, ptr %here, i64 {position}")
         w.do(f"call void @fc_load{j}({', '.join(f'ptr {row}' for row in rows)}, ptr {to})")
         position += spec.size
     for j, output in enumerate(program.outputs):
-        for lane, row in enumerate(row_pointers(len(program.inputs) + j, str(output.size))):
-            where = w.value(f"getelementptr ptr, ptr {table}, i64 {j * W + lane}")
-            w.do(f"store ptr {row}, ptr {where}, align 8")
+        if name == "fc_enter":
+            rows = rows_of(len(program.inputs) + j, str(output.size))
+        else:
+            rows = [w.at("%here", _row_here(program, place, j, W) + 8 * lane * output.size) for lane in range(W)]
+        for lane, row in enumerate(rows):
+            w.store("ptr", row, table, 8 * (j * W + lane))
     w.give()
     return w.text
 
 
-def _driver(program: Program, lanes: Lanes, place: Layout, near: list[str], far: list[str]) -> str:
-    """The loop over vectors of states; `far` are the steps for results that are written past the caches."""
+def _row_here(program: Program, place: Layout, j: int, width: int) -> int:
+    """Where in the workspace the rows of an output lie that go past the caches from there; in bytes."""
+    before = width * sum(output.size for output in program.outputs[:j])
+    return 8 * (place.inputs + place.slots + place.rows + before)
+
+
+def _leave(program: Program, lanes: Lanes, place: Layout) -> str:
+    """Copy the rows of one vector of states from the workspace to where they belong, past the caches."""
+    w = Function("fc_leave", "void", ("i64 %i", "i64 %stop", "ptr %pointers", "ptr %here"), True, "#2")
+    left = w.value("sub i64 %stop, %i")
+    states = w.call("i64", "llvm.smin.i64", f"i64 {left}", f"i64 {lanes.width}")
+    for j, output in enumerate(program.outputs):
+        base = w.load("ptr", "%pointers", 8 * (len(program.inputs) + j))
+        row = w.value(f"mul i64 %i, {output.size}")
+        to = w.value(f"getelementptr double, ptr {base}, i64 {row}")
+        count = w.value(f"mul i64 {states}, {output.size}")
+        here = w.at("%here", _row_here(program, place, j, lanes.width))
+        w.call("void", "fc_past_caches", f"ptr {to}", f"ptr {here}", f"i64 {count}")
+    w.give()
+    return w.text
+
+
+def _driver(program: Program, lanes: Lanes, place: Layout, steps: list[str]) -> str:
+    """The loop over vectors of states."""
     f = Function("fc_batch", "void", ("i64 %start", "i64 %stop", "ptr %pointers", "ptr %strides", "ptr %in"))
     ws = f.at("%in", 8 * place.inputs)
     rows = f.at("%in", 8 * (place.inputs + place.slots))
     last = f.value("sub i64 %stop, 1")
     some, past, done = f.label("some"), f.label("past"), f.label("done")
 
-    def loop(steps: list[str]) -> None:
+    def loop(past_caches: bool) -> None:
         with f.counting("%stop", "%start", lanes.width) as i:
-            f.call("void", "fc_enter", f"i64 {i}", f"i64 {last}", "ptr %pointers", "ptr %strides", "ptr %in")
+            enter = "fc_enter_here" if past_caches else "fc_enter"
+            f.call("void", enter, f"i64 {i}", f"i64 {last}", "ptr %pointers", "ptr %strides", "ptr %in")
             for name in steps:
                 f.call("void", name, "ptr %in", f"ptr {ws}", f"ptr {rows}")
+            if past_caches:
+                f.call("void", "fc_leave", f"i64 {i}", "i64 %stop", "ptr %pointers", "ptr %in")
 
     f.require(f.value("icmp slt i64 %start, %stop"), done)
-    if far:
-        f.branch(_goes_past_caches(f, program), past, some)
+    if place.results:
+        size = 8 * sum(output.size for output in program.outputs)
+        total = f.value(f"mul i64 {f.value('sub i64 %stop, %start')}, {size}")
+        f.branch(f.value(f"icmp sge i64 {total}, {MANY_BYTES}"), past, some)
         f.begin(past)
-        loop(far)
+        loop(past_caches=True)
         f.do("fence seq_cst")  # such stores are seen by others only after it
         f.go(done)
         f.begin(some)
-    loop(near)
+    loop(past_caches=False)
     f.go(done)
     f.begin(done)
     f.give()
     return f.text
-
-
-def _goes_past_caches(f: Function, program: Program) -> str:
-    """Are there many results, in arrays that are aligned for it?"""
-    size = 8 * sum(output.size for output in program.outputs)
-    states = f.value("sub i64 %stop, %start")
-    yes = f.value(f"icmp sge i64 {f.value(f'mul i64 {states}, {size}')}, {MANY_BYTES}")
-    for j in _streams(program):
-        address = f.load("i64", "%pointers", 8 * (len(program.inputs) + j))
-        yes = f.both(yes, f.same(f.value(f"and i64 {address}, {8 * PAIR - 1}"), "0", "i64"))
-    return yes

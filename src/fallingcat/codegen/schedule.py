@@ -8,7 +8,7 @@ A product of blocks, or a table of dot products, is a piece of its own; the entr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from fallingcat.trace.blocks import Entry, Pack, Product
 from fallingcat.trace.dots import DotTable
@@ -70,21 +70,6 @@ def schedule(program: Program, keep_results: bool, piece: int = PIECE) -> Schedu
     written = frozenset(value for value in _entries(program, direct))
     count = _assign_slots(prologue, pieces, last, slots, count)
     return Schedule(tuple(sorted(early)), tuple(pieces), slots, count, copies, blocks, direct, written, fills)
-
-
-def without_direct(program: Program, plan: Schedule) -> Schedule:
-    """The same plan, with a place in the workspace for all products: none is written to the outputs before the end."""
-    slots, blocks, count = dict(plan.slots), dict(plan.blocks), plan.slot_count
-    for block in plan.direct:
-        op = program.instructions[block - program.first][0]
-        assert isinstance(op, Product)
-        blocks[block] = count
-        count += op.rows * op.columns
-    for value in plan.written:
-        op, (block,) = program.instructions[value - program.first]
-        assert isinstance(op, Entry)
-        slots[value] = blocks[block] + op.index
-    return replace(plan, slots=slots, slot_count=count, blocks=blocks, direct={}, written=frozenset())
 
 
 def _cut(program: Program, early: set[int], copies: dict[int, list[int]], piece: int) -> list[tuple[int, ...] | int]:

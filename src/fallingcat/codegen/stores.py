@@ -1,13 +1,15 @@
 """Results of a batch: from one state in each lane to one row for each state.
 
-Results that fit the caches are stored as they come. A large batch would push everything else out of the caches, and each line
-of memory would be read before it is written: such results wait in the workspace, and go past the caches, a line at a time.
+Results that fit the caches are stored where they belong. A large batch would push everything else out of the caches, and each
+line of memory would be read before it is written: the rows of such a batch are stored in the workspace, and then go past the
+caches, whole lines at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fallingcat.codegen.builder import Function
 from fallingcat.codegen.lanes import Lanes, transpose
 from fallingcat.codegen.pieces import PieceWriter, Storage
 from fallingcat.codegen.products import Tile, TileWriter
@@ -20,11 +22,8 @@ Group = tuple[int, int, int]
 GROUPS = 64
 """Groups of results stored by one function."""
 
-LINE = 8
-"""Doubles in a line of the caches."""
-
-PAIR = 2
-"""Doubles that are stored at once past the caches: NumPy aligns large arrays to as many."""
+LINE = 64
+"""Bytes in a line of the caches."""
 
 
 def store_functions(program: Program, plan: Schedule, lanes: Lanes, storage: Storage) -> Iterator[tuple[str, str]]:
@@ -37,21 +36,34 @@ def store_functions(program: Program, plan: Schedule, lanes: Lanes, storage: Sto
         yield f"fc_store{first}", w.finished
 
 
-def stream_functions(program: Program, plan: Schedule, lanes: Lanes, storage: Storage) -> Iterator[tuple[str, str]]:
-    """The same past the caches, for outputs whose rows all begin at a pair; `plan` keeps all results in the workspace."""
-    groups = _groups(program, plan, lanes.width)
-    per_line = max(1, LINE // lanes.width)
-    for first in range(0, len(groups), GROUPS):
-        w = ResultWriter(f"fc_stream{first}", program, plan, lanes, storage)
-        some = groups[first : first + GROUPS]
-        for at in range(0, len(some), per_line):
-            w.stream_line(some[at : at + per_line])
-        yield f"fc_stream{first}", w.finished
+def copy_past_caches(lanes: Lanes) -> str:
+    """The function that copies numbers to where they are not read soon: void fc_past_caches(ptr to, ptr from, i64 count).
 
-
-def can_stream(program: Program, j: int) -> bool:
-    """Does every row of an output begin at a pair, if the first does?"""
-    return program.outputs[j].size % PAIR == 0
+    Lines are written whole, without being read first; what is left of a line at either end is stored as usual.
+    """
+    f = Function("fc_past_caches", "void", ("ptr noalias %to", "ptr noalias readonly %from", "i64 %count"), True, "#2")
+    into_line = f.value(f"and i64 {f.value('ptrtoint ptr %to to i64')}, {LINE - 1}")
+    missing = f.value(f"and i64 {f.value(f'sub i64 {LINE}, {into_line}')}, {LINE - 1}")
+    head = f.call("i64", "llvm.smin.i64", f"i64 {f.value(f'lshr i64 {missing}, 3')}", "i64 %count")
+    rest = f.value(f"sub i64 %count, {head}")
+    lines = f.value(f"add i64 {head}, {f.value(f'and i64 {rest}, {-(LINE // 8)}')}")
+    ends = ", !nontemporal !{i32 1}"
+    for start, stop, step, type_, align, how in (
+        ("0", head, 1, "double", 8, ""),
+        (head, lines, lanes.width, lanes.type, lanes.align, ends),
+        (lines, "%count", 1, "double", 8, ""),
+    ):
+        some, done = f.label("some"), f.label("done")
+        f.branch(f.value(f"icmp slt i64 {start}, {stop}"), some, done)
+        f.begin(some)
+        with f.counting(stop, start, step) as k:
+            source, target = (f.value(f"getelementptr double, ptr {base}, i64 {k}") for base in ("%from", "%to"))
+            x = f.value(f"load {type_}, ptr {source}, align 8")
+            f.do(f"store {type_} {x}, ptr {target}, align {align}{how}")
+        f.go(done)
+        f.begin(done)
+    f.give()
+    return f.text
 
 
 def _groups(program: Program, plan: Schedule, width: int) -> list[Group]:
@@ -110,19 +122,6 @@ class ResultWriter(PieceWriter):
             return
         for lane, column in enumerate(self._columns(group)):
             self.do(f"store {self.lanes.type} {column}, ptr {self._place(j, lane, start)}, align 8")
-
-    def stream_line(self, groups: list[Group]) -> None:
-        """The same past the caches: the groups of a line together, so that the line is whole before another is begun."""
-        W, T = self.lanes.width, self.lanes.type
-        for group in (g for g in groups if not can_stream(self.program, g[0]) or g[2] < W):
-            self.put_group(group)
-        lines = [(j, start, self._columns((j, start, n))) for j, start, n in groups if can_stream(self.program, j) and n == W]
-        for lane in range(W):
-            for j, start, columns in lines:
-                for k in range(0, W, PAIR):
-                    pair = self.value(f"shufflevector {T} {columns[lane]}, {T} undef, <{PAIR} x i32> <i32 {k}, i32 {k + 1}>")
-                    place = self._place(j, lane, start + k)
-                    self.do(f"store <{PAIR} x double> {pair}, ptr {place}, align {8 * PAIR}, !nontemporal !{{i32 1}}")
 
     def _store_short(self, group: Group) -> None:
         j, start, count = group
