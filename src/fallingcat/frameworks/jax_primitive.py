@@ -115,6 +115,7 @@ def _refuse(got: str) -> None:
 
 def _registered(kernel: Kernel, name: str, batch: bool) -> str:
     """Tell XLA about a handler, after a look at the structs that it is called with."""
+    jax.local_devices(backend="cpu")  # without a backend XLA would keep the name for later, and call nothing yet
     handler = Handler(kernel, batch, api_minor())
     jax.ffi.register_ffi_target(name, handler.capsule(), platform="cpu")
     if handler.frame_size() not in (0, *range(FRAME_SIZE, 2 * FRAME_SIZE)):
