@@ -2,15 +2,17 @@
 
 The jobs of a `DotTable` are constants beside the code. They are done slab by slab, so that what is zeroed is still in the
 cache when it is filled. Long jobs on neighbouring places are done a vector of columns at a time, the last vector overlapping
-the one before; all others column by column. Either way each entry is the same chain of fused multiply-adds.
+the one before; jobs of fewer columns than a vector has lanes are written out, for each number of columns once; all others go
+column by column. Either way each entry is the same chain of fused multiply-adds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from fallingcat.codegen.builder import Function
-from fallingcat.codegen.lanes import Lanes, transpose
+from fallingcat.codegen.lanes import Lanes, store_rows, transpose
 from fallingcat.codegen.products import Site
 from fallingcat.scalar import Dots
 from fallingcat.trace.dots import DotTable
@@ -33,10 +35,16 @@ class _Writer(Function):
         self.rows = site.slot.width if op.output is not None and site.slot.width > 1 else 0
         """States whose rows are written, in a batch that writes an output; else 0."""
         self.vector = site.slot if site.slot.width > 1 else site.vector
-        spans = site.slot.width == 1 or self.rows
-        self.is_long: Callable[[Dots], bool] = lambda job: (
-            bool(spans) and not op.add and job.step == 1 and job.columns >= self.vector.width > 1
-        )
+
+    def kind(self, job: Dots) -> tuple[str, int, int]:
+        """How a job is done; of one that is written out, the columns, and whether their places are neighbours; its terms."""
+        op, W, terms = self.op, self.vector.width, self.op.terms(job)
+        near = job.step == 1
+        if op.add or (job.columns >= W and not near):
+            return "each", 0, terms
+        if job.columns < W:
+            return "few" if near else "apart", job.columns, terms
+        return ("long" if self.site.slot.width == 1 or self.rows else "each"), 0, terms
 
     def element(self, type_: str, base: str, index: int | str) -> str:
         return self.value(f"getelementptr {type_}, ptr {base}, i64 {index}")
@@ -53,17 +61,18 @@ class _Writer(Function):
     def write(self) -> str:
         op = self.op
         slabs = -(-op.size // op.slab) if op.size else 0
-        kinds: dict[tuple[bool, int], list[Dots]] = {}
+        kinds: dict[tuple[str, int, int], list[Dots]] = {}
         for job in op.jobs:
-            kinds.setdefault((self.is_long(job), op.terms(job)), []).append(job)
-        names = {key: f"{'long' if key[0] else 'short'}{key[1]}" for key in sorted(kinds, reverse=True)}
+            kinds.setdefault(self.kind(job), []).append(job)
+        names = {key: "{}{}_{}".format(*key) for key in sorted(kinds, reverse=True)}
         tables = [self._table(names[key], kinds[key], slabs) for key in names]
         self._enter()
         with self.counting(slabs) as slab:
             if op.has_gaps:
                 self._zero(slab)
-            for (is_long, self.terms), kind in names.items():
-                self._loop_over(kind, slab, self._long_job if is_long else self._short_job)
+            for (how, columns, self.terms), kind in names.items():
+                few = partial(self._few_job, columns, how == "few")
+                self._loop_over(kind, slab, {"long": self._long_job, "each": self._each_job}.get(how, few))
         self.give()
         return "\n".join([*tables, self.text])
 
@@ -174,7 +183,39 @@ class _Writer(Function):
             part = self.value(f"extractelement {self.vector.type} {x}, i32 {k}")
             self.do(f"store double {part}, ptr {self.element('double', first, k * self.op.side)}, align 8")
 
-    def _short_job(self, job: dict[str, str]) -> None:
+    def _few_job(self, columns: int, near: bool, job: dict[str, str]) -> None:
+        """All columns at once; of one state in vectors, the last of which may overlap the one before."""
+        slot = self.site.slot
+        base = self.element(slot.type, self.right, job["right"])
+        if slot.width > 1:
+            left = self._left(job, None)
+            sums = [self._sum(slot, left, base, c) for c in range(columns)]
+            if self.rows and near:
+                store_rows(self, sums, slot, [self.element("double", target, job["place"]) for target in self.targets])
+            for c, x in enumerate(sums):
+                self._put_apart(job, c, x, not (self.rows and near))
+            return
+        vector = self.vector.filled_by(columns)
+        left = self._left(job, vector if vector.width > 1 else None)
+        done = 0
+        for c in sorted({*range(0, columns - vector.width + 1, vector.width), columns - vector.width}):
+            x = self._sum(vector, left, base, c)
+            if near:
+                place = self.element("double", self.targets[0], self.whole("add", job["place"], c))
+                self.do(f"store {vector.type} {x}, ptr {place}, align 8")
+            for k in range(done, c + vector.width) if self.op.side or not near else ():
+                part = x if vector.width == 1 else self.value(f"extractelement {vector.type} {x}, i32 {k - c}")
+                self._put_apart(job, k, part, not near)
+            done = c + vector.width
+
+    def _put_apart(self, job: dict[str, str], c: int, x: str, here: bool) -> None:
+        """One column at its own place, unless it is there already, and where the matrix is mirrored."""
+        if here:
+            self._put_all(x, self.whole("add", job["place"], self.whole("mul", job["step"], c)))
+        if self.op.side:
+            self._put_all(x, self.whole("add", job["mirror"], c * self.op.side))
+
+    def _each_job(self, job: dict[str, str]) -> None:
         """Column by column."""
         slot = self.site.slot
         left = self._left(job, None)

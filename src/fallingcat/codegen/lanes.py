@@ -40,6 +40,10 @@ class Lanes:
     def align(self) -> int:
         return 8 * self.width
 
+    def filled_by(self, count: int) -> Lanes:
+        """As many lanes as so many neighbours fill: a power of two."""
+        return Lanes(min(self.width, 1 << (count.bit_length() - 1)))
+
     def constant(self, x: float) -> str:
         return hexadecimal(x) if self.width == 1 else f"splat (double {hexadecimal(x)})"
 
@@ -76,6 +80,27 @@ def transpose(f: Function, rows: list[str], lanes: Lanes) -> list[str]:
             rows[i | step] = f.value(f"shufflevector {T} {a}, {T} {b}, <{W} x i32> <{high}>")
         step *= 2
     return rows
+
+
+def store_rows(f: Function, vectors: list[str], lanes: Lanes, places: list[str]) -> None:
+    """Entry k of every lane, for as many vectors k as there are lanes or fewer, side by side at the place of that lane."""
+    T, W, count = lanes.type, lanes.width, len(vectors)
+    if count <= min(2, W - 1):
+        for lane, place in enumerate(places):
+            for k, vector in enumerate(vectors):
+                x = f.value(f"extractelement {T} {vector}, i32 {lane}")
+                f.do(f"store double {x}, ptr {f.at(place, 8 * k)}, align 8")
+        return
+    for place, row in zip(places, transpose(f, [*vectors, *vectors[-1:] * (W - count)], lanes), strict=True):
+        start = 0
+        while start < count:
+            part = lanes.filled_by(count - start)
+            x = row
+            if part != lanes:
+                mask = ", ".join(f"i32 {start + k}" for k in range(part.width))
+                x = f.value(f"shufflevector {T} {row}, {T} undef, <{part.width} x i32> <{mask}>")
+            f.do(f"store <{part.width} x double> {x}, ptr {f.at(place, 8 * start)}, align 8")
+            start += part.width
 
 
 class LaneFunction(Function):

@@ -33,7 +33,7 @@ def functions(program: Program, lanes: Lanes, vector: Lanes) -> str:
     """Definitions and declarations of what a program calls: pieces with `lanes`, the angles of a state with `vector`."""
     used = {op for op, _ in program.instructions}
     widths = [lanes] if lanes == vector else [lanes, vector]
-    texts = [declarations(w) for w in dict.fromkeys((Lanes(1), *widths))]
+    texts = [declarations(Lanes(1 << k)) for k in range(vector.width.bit_length())]  # runs of neighbours may be shorter
     if "sin" in used or "cos" in used:
         texts += [reduction(), *map(sincos, widths)]
     if "atan2" in used:

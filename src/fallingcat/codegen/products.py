@@ -15,13 +15,16 @@ from fallingcat.codegen.lanes import Lanes
 from fallingcat.codegen.schedule import Direct
 from fallingcat.trace.blocks import Product
 
+SUMS = 8
+"""Sums of a tile that are formed at once: with the factors they fill sixteen registers."""
+
 Store = Callable[["TileWriter", "Tile", dict[tuple[int, int], str]], None]
 """Puts the sums of a tile, by (row, column) of vectors, where they belong."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A run of columns, and the tile it is covered with; sums, factors and a product fit in sixteen registers."""
+    """A run of columns, and the tile it is covered with."""
 
     first: int
     """First column of the run, in the product."""
@@ -64,15 +67,13 @@ def product_text(name: str, op: Product, site: Site) -> str:
 
 def _tile(op: Product, site: Site, run: tuple[int, int, int, int]) -> Tile:
     first, length, output, place = run
-    span = site.vector.width // site.slot.width
-    vector = site.vector if length >= span else site.slot
-    vectors = length // (vector.width // site.slot.width)
-    if site.direct and site.slot.width > 1:
-        # a row of as many columns as there are lanes is transposed in registers and stored as a piece of each state's row
-        columns = min(vectors, site.slot.width)
-        return Tile(first, length, min(op.rows, max(1, 8 // columns)), columns, vector, output, place)
-    columns = min(2, vectors)
-    return Tile(first, length, min(op.rows, 8 // columns), columns, vector, output, place)
+    batch = site.slot.width > 1
+    vector = site.slot if batch else site.vector.filled_by(length)
+    vectors = length if batch else length // vector.width
+    # in a batch, a row of as many columns as there are lanes is transposed in registers and stored as a piece of each state's row
+    columns = min(vectors, site.slot.width if site.direct and batch else 2)
+    sums = SUMS if site.vector.width < 8 else 2 * SUMS  # processors with eight lanes have twice the registers
+    return Tile(first, length, min(op.rows, sums // columns), columns, vector, output, place)
 
 
 class TileWriter:

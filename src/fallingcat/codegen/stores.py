@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fallingcat.codegen.builder import Function
-from fallingcat.codegen.lanes import Lanes, transpose
+from fallingcat.codegen.lanes import Lanes, store_rows
 from fallingcat.codegen.pieces import PieceWriter, Storage
 from fallingcat.codegen.products import Tile, TileWriter
 from fallingcat.codegen.schedule import Schedule
@@ -117,30 +117,20 @@ class ResultWriter(PieceWriter):
     def put_group(self, group: Group) -> None:
         """Transpose a group of results back into rows and store them."""
         j, start, count = group
-        if count < self.lanes.width:
-            self._store_short(group)
-            return
-        for lane, column in enumerate(self._columns(group)):
-            self.do(f"store {self.lanes.type} {column}, ptr {self._place(j, lane, start)}, align 8")
-
-    def _store_short(self, group: Group) -> None:
-        j, start, count = group
-        for k, value in enumerate(self.program.results[j][start : start + count]):
-            vector = self.get(value)
-            for lane in range(self.lanes.width):
-                x = self.value(f"extractelement {self.lanes.type} {vector}, i32 {lane}")
-                self.do(f"store double {x}, ptr {self._place(j, lane, start + k)}, align 8")
-
-    def _columns(self, group: Group) -> list[str]:
-        """Per lane, the vector of a whole group of results."""
-        j, start, count = group
         values = self.program.results[j][start : start + count]
-        if len(set(values)) > 1:
-            return transpose(self, [self.get(value) for value in values], self.lanes)
-        vector = self.get(values[0])  # the same value everywhere, most often zero
-        if self.program.input_count <= values[0] < self.program.first:
-            return [vector] * self.lanes.width
+        places = [self._place(j, lane, start) for lane in range(self.lanes.width)]
+        if len(set(values)) > 1 or count < self.lanes.width:
+            store_rows(self, [self.get(value) for value in values], self.lanes, places)
+            return
+        for place, row in zip(places, self._equal(values[0]), strict=True):
+            self.do(f"store {self.lanes.type} {row}, ptr {place}, align 8")
+
+    def _equal(self, value: int) -> list[str]:
+        """Per lane, a vector of the value that this lane has; most often it is zero in all of them."""
         T, W = self.lanes.type, self.lanes.width
+        vector = self.get(value)
+        if self.program.input_count <= value < self.program.first:
+            return [vector] * W
         masks = [", ".join([f"i32 {lane}"] * W) for lane in range(W)]
         return [self.value(f"shufflevector {T} {vector}, {T} undef, <{W} x i32> <{mask}>") for mask in masks]
 
@@ -148,19 +138,8 @@ class ResultWriter(PieceWriter):
 def store_tile(w: TileWriter, tile: Tile, sums: dict[tuple[int, int], str]) -> None:
     """A tile of a product, transposed in registers, into the rows of its states."""
     lanes, f = w.site.slot, w.f
-    T, W = lanes.type, lanes.width
     for r in range(tile.rows):
         place = w.place_of_row(r)
-        vectors = [sums[r, c] for c in range(tile.columns)]
-        columns = transpose(f, vectors, lanes) if tile.columns == W else []
-        for lane in range(W):
-            where = f.value(f"getelementptr ptr, ptr %rows, i64 {tile.output * W + lane}")
-            row = f.value(f"load ptr, ptr {where}, align 8")
-            target = f.value(f"getelementptr double, ptr {row}, i64 {place}")
-            if columns:
-                f.do(f"store {T} {columns[lane]}, ptr {target}, align 8")
-                continue
-            for c, vector in enumerate(vectors):
-                x = f.value(f"extractelement {T} {vector}, i32 {lane}")
-                where = f.value(f"getelementptr double, ptr {target}, i64 {c}")
-                f.do(f"store double {x}, ptr {where}, align 8")
+        rows = [f.load("ptr", "%rows", 8 * (tile.output * lanes.width + lane)) for lane in range(lanes.width)]
+        places = [f.value(f"getelementptr double, ptr {row}, i64 {place}") for row in rows]
+        store_rows(f, [sums[r, c] for c in range(tile.columns)], lanes, places)
