@@ -219,7 +219,7 @@ def _blocks(m: Moment) -> list[Pair]:
     second = total(
         Ai.T @ (skew_factor(M, Ai @ mu + Jt @ qd) + ad(J @ qd).T @ M) @ Jt for M, Ai, J, Jt in b.each()
     )  # fmt: skip
-    halves = 0.5 * total(Ai.T @ M @ ad(Jt @ qd) @ Jt @ qd for M, Ai, _, Jt in b.each())
+    halves = _halves(m)
     return [
         Pair("(20)", b.Lambda() @ m.xi_rate + full @ m.xi, m.reduced_force),
         Pair("(23a)", G.b, _recursive(m)[1][:6, :6]),
@@ -233,6 +233,12 @@ def _blocks(m: Moment) -> list[Pair]:
         Pair("(29), right", halves, np.zeros(6)),
         Pair("(30)", -B_1 @ mu, B_2 @ qd),
     ]
+
+
+def _halves(m: Moment) -> Array:
+    """The middle of (29), which is zero whatever stands before the sum."""
+    each = m.b.each()
+    return np.array(0.5 * total(Ai.T @ M @ ad(Jt @ m.qd) @ Jt @ m.qd for M, Ai, _, Jt in each))
 
 
 def _equations(m: Moment) -> list[Pair]:
