@@ -74,7 +74,9 @@ DOUBLED = "twice"
 
 
 def twice(x: Any) -> Any:
-    """Twice a number, an array, a vector, or a list of such."""
+    """Twice a number, an array, a vector, or a list of such; the opposite of a truth value."""
+    if isinstance(x, bool):
+        return not x
     if isinstance(x, tuple) and hasattr(x, "_fields"):
         return type(x)(*map(twice, x))
     if isinstance(x, list | tuple):

@@ -45,10 +45,12 @@ def equation_map() -> SimpleNamespace:
 
 
 def chosen(source: str, most: int) -> list[Mutant]:
-    """Spread over the function and over the kinds of changes; and, beyond `most`, twice what the function returns."""
+    """Twice what the function returns, and others, spread over the function and over the kinds of changes."""
     everything = sorted(mutants(source), key=lambda m: m.line)
     doubled = [m for m in everything if m.kind == DOUBLED]
+    doubled = doubled[-max(1, most // 3) :]  # of a few, the last return
     found = [m for m in everything if m.kind != DOUBLED]
+    most = max(1, most - len(doubled))
     kinds: dict[str, list[Mutant]] = {}
     for m in found:
         kinds.setdefault(m.kind, []).append(m)
@@ -60,7 +62,7 @@ def chosen(source: str, most: int) -> list[Mutant]:
     rest = [m for m in found if not any(m is p for p in picked)]
     step = max(1, len(rest) // max(1, most - len(picked))) if len(picked) < most else 1
     picked += rest[step // 2 :: step][: max(0, most - len(picked))]
-    return sorted(picked[:most] + doubled[-max(1, most // 3) :], key=lambda m: m.line)
+    return sorted(picked[:most] + doubled, key=lambda m: m.line)
 
 
 def prepare(files: Iterable[str]) -> None:
