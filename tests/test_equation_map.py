@@ -12,6 +12,8 @@ from test_quality import ROOT
 MAP = SimpleNamespace(**runpy.run_path(str(ROOT / "docs" / "tools" / "equation_map.py"), run_name="equation_map"))
 EQUATIONS = {"000": 91, "001": 74, "002": 26, "003": 54, "004": 45}
 """The last number of each paper."""
+NAMED = {"000": 21, "001": 25, "002": 7, "003": 20, "004": 10}
+"""How many tables, figures, algorithms, definitions, properties, lemmas and theorems each has."""
 
 
 @pytest.mark.parametrize("paper", MAP.papers(), ids=lambda paper: paper.number)
@@ -27,6 +29,7 @@ def test_the_contents_are_those_of_the_papers() -> None:
         numbers = {int(item[1:-1].rstrip("abcde")) for item in paper.contents if item.startswith("(")}
         assert numbers == set(range(1, EQUATIONS[paper.number] + 1))
         assert len(set(paper.contents)) == len(paper.contents)
+        assert sum(not item.startswith("(") for item in paper.contents) == NAMED[paper.number]
     assert sum(EQUATIONS.values()) == 290
 
 
@@ -46,6 +49,7 @@ def test_what_is_missing_or_wrong_is_seen() -> None:
         (("algorithms/rnea.py::no_such",), row.test),
         (("no/such.py::f",), row.test),
         (row.source, ("test_docs.py::f",)),
+        (row.source, ("test_equation_map.py::test_ranges[no such case]",)),
     ):
         there = MAP.Row("000", row.items, row.written, "", source, test, "")
         assert len(MAP.lost(MAP.Paper("000", "", paper.contents, (there,)))) == 1

@@ -22,6 +22,8 @@ PARTS = ("Robot", "Derivatives", "Coriolis", "AnyBase", "Reduced", "Control")
 """The robot and the classes it is composed of."""
 FAMILIES = (*PARTS, "Frames", "Motions")
 """Classes whose methods have facts: docs/tools/functions.toml."""
+OTHERS = ("Constraints", "riccati")
+"""A class and a module that are not of the robot; the table has their names, too."""
 
 
 @cache
@@ -80,6 +82,8 @@ class HouseStyle(Extension):
         _rewrite(func, {p.name for p in func.parameters})
         if func.docstring is not None and func.parent is not None and func.parent.name in FAMILIES:
             func.docstring.value += _facts().markdown(func.name)
+        elif func.docstring is not None and func.parent is not None and func.parent.name in OTHERS:
+            func.docstring.value += _facts().markdown(f"{func.parent.name}.{func.name}")
 
     def on_class(self, *, cls: Class, **_: Any) -> None:
         if cls.name in PARTS:

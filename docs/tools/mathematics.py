@@ -37,9 +37,8 @@ def mathml(latex: str, block: bool = False) -> str:
     long = ABBREVIATION.sub(lambda found: WORDS.get(found[0], found[0]), latex)
     if block and r"\\" in long and not long.startswith(r"\begin"):
         rows = [line.strip() for line in re.split(r"\\\\(?![^{}]*\\end)", long) if line.strip()]
-        long = (
-            r"\begin{array}{" + "rl" * max(line.count("&") // 2 + 1 for line in rows) + "}" + r" \\ ".join(rows) + r"\end{array}"
-        )
+        columns = "rl" * max(line.count("&") // 2 + 1 for line in rows) if any("&" in line for line in rows) else "l"
+        long = r"\begin{array}{" + columns + "}" + r" \\ ".join(rows) + r"\end{array}"
     made = convert(long, display="block" if block else "inline")
     if "\\" in re.sub(r"<[^>]*>", "", made).replace("\\\\", ""):
         raise ValueError(f"a formula that cannot be typeset: {latex}")

@@ -152,4 +152,7 @@ def test_errors(robot: fc.Robot) -> None:
         observer.update(q, r, 0.1, np.zeros(3))
     with pytest.raises(fc.InputError, match="q "):
         observer.update(q[:-1], r, 0.1)
+    for lost in ((np.full_like(q, np.nan), r), (q, np.full_like(r, np.inf))):
+        with pytest.raises(fc.InputError, match="finite numbers"):
+            observer.update(*lost, 0.1)
     assert np.array_equal(observer.mu, np.zeros(6))  # nothing happened

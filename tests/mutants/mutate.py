@@ -56,23 +56,27 @@ def mutants(source: str) -> list[Mutant]:
         for kind, changed in _changes(node, path, function):
             line = getattr(node, "lineno", 0)
             found.append(Mutant(source, kind, line, ast.unparse(node), ast.unparse(changed), (*at, *path), changed))
-    return found or list(_doubled(source, function, at))
+    return found + list(_doubled(source, function, at))
 
 
 def _doubled(source: str, function: ast.AST, at: tuple[Any, ...]) -> Iterator[Mutant]:
-    """Where nothing else can be changed: twice what the function returns."""
+    """Twice what the function returns, at each of its returns."""
     for path, node in _walk(function, ()):
         if isinstance(node, ast.Return) and node.value is not None:
             changed = ast.Return(ast.Call(ast.Name(TWICE, ast.Load()), [copy.deepcopy(node.value)], []))
             before, after = ast.unparse(node), ast.unparse(changed)
-            yield Mutant(source, "factor", node.lineno, before, after, (*at, *path), changed)
+            yield Mutant(source, DOUBLED, node.lineno, before, after, (*at, *path), changed)
 
 
 TWICE = "_twice_of_a_mutant"
+DOUBLED = "twice"
+"""The kind of these changes."""
 
 
 def twice(x: Any) -> Any:
-    """Twice a number, an array, a vector, or a list of such."""
+    """Twice a number, an array, a vector, or a list of such; the opposite of a truth value."""
+    if isinstance(x, bool):
+        return not x
     if isinstance(x, tuple) and hasattr(x, "_fields"):
         return type(x)(*map(twice, x))
     if isinstance(x, list | tuple):

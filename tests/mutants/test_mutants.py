@@ -20,7 +20,7 @@ NUMBERS = ("000", "001", "002", "003", "004")
 @pytest.mark.sweep
 @pytest.mark.parametrize("number", NUMBERS)
 def test_every_row_has_tests_that_see_a_wrong_equation(number: str) -> None:
-    """Two changes for every function behind a row: none survives, and no row is without one."""
+    """Two changes for every function behind a row, twice its result among them: none survives, and no row is without one."""
     words = [sys.executable, "-m", "tests.mutants", number, "--most", "2", "--json"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stdout, done.stderr
@@ -37,7 +37,13 @@ def test_changes_are_small_and_of_all_kinds() -> None:
     assert all(m.before != m.after for m in found)
     some = chosen("reference/paper000.py::table4", 5)
     assert len(some) == 5
-    assert len({m.kind for m in some}) >= 3
+    assert len({m.kind for m in some}) >= 4
+
+
+def test_twice_the_result_is_always_tried() -> None:
+    for source in ("reference/paper000.py::table4", "spatial/transform.py::TransformTransposed.__matmul__"):
+        assert [m.kind for m in chosen(source, 2)].count("twice") == 1
+        assert {m.kind for m in chosen(source, 1000)} >= {"twice", "sign"}
 
 
 def test_a_change_is_in_place_for_all_who_have_the_function() -> None:

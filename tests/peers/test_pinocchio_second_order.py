@@ -1,4 +1,4 @@
-"""The adjoint of the adjoint of inverse dynamics against Pinocchio's second derivatives (Singh, Russell and Wensing, 2023).
+"""Second derivatives of inverse dynamics, and adjoints of its adjoint, against Pinocchio's (Singh, Russell and Wensing, 2023).
 
 The wheel has them as headers, not as a Python function: a small program is built with the compiler and the Eigen that are there.
 Joints are added depth-first: in another order Pinocchio's algorithm leaves entries out.
@@ -73,6 +73,12 @@ def tree(rng: np.random.Generator, joints: int, floating: bool) -> tuple[fc.Robo
     return fc.load(builder, floating=floating, gravity=gravity), [*text, *gravity]
 
 
+def by_algorithm(robot: fc.Robot, q: Array, nu: Array, dnu: Array) -> dict[str, Array]:
+    """[i, j, k], too: the derivative by k of d tau_i / d_j."""
+    d = robot.inverse_dynamics_second_derivatives(q, nu, dnu)
+    return {"qq": d.dq_dq, "vv": d.dnu_dnu, "qv": d.dq_dnu, "aq": d.dM_dq}
+
+
 def by_adjoints(robot: fc.Robot, q: Array, nu: Array, dnu: Array) -> dict[str, Array]:
     """[i, j, k] = d2 tau_i / d_j d_k: the cotangent e_i of tau, then the cotangent e_j of its gradient."""
     nv = robot.nv
@@ -97,8 +103,9 @@ def test_second_derivatives_of_inverse_dynamics(program: Path, seed: int, joints
     given = " ".join(repr(float(x)) for x in [*text, *q, *nu, *dnu])
     result = subprocess.run([str(program)], input=given, capture_output=True, text=True, check=True)
     expected = np.array(list(map(float, result.stdout.split()))).reshape(4, robot.nv, robot.nv, robot.nv)
-    found = by_adjoints(robot, q, nu, dnu)
-    for name, tensor in zip(("qq", "vv", "qv", "aq"), expected, strict=True):
-        if name != "qq" or not floating:
-            error = np.abs(found[name] - tensor).max() / max(1.0, np.abs(tensor).max())
-            assert error < 1e-9, f"{name}: {error}"
+    for way in (by_algorithm, by_adjoints):
+        found = way(robot, q, nu, dnu)
+        for name, tensor in zip(("qq", "vv", "qv", "aq"), expected, strict=True):
+            if name != "qq" or not floating:
+                error = np.abs(found[name] - tensor).max() / max(1.0, np.abs(tensor).max())
+                assert error < 1e-9, f"{way.__name__}, {name}: {error}"

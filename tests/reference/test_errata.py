@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,16 @@ from test_paper000 import TREES, Case
 import fallingcat as fc
 from fallingcat.algorithms import configuration, kinematics
 from fallingcat.algorithms.kinematics import joint_kinematics
+from fallingcat.apps.papers import (
+    paper000_numbers,
+    paper000_tables,
+    paper001_errata,
+    paper003,
+    paper003_numbers,
+    paper004_errata,
+    paper004_numbers,
+)
+from fallingcat.apps.papers.errata import of_paper
 from fallingcat.apps.papers.paper002_numbers import DFD, DID, FD, ID, ID_LOOP, SUBJECTS, growth
 from fallingcat.model.model import WORLD
 from fallingcat.reference import paper000 as P
@@ -237,13 +248,84 @@ def test_4_15_zero_blocks_of_the_centroidal_mass_matrix(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_4_16_no_function_of_the_shape_turns_like_the_robot(seed: int) -> None:
-    """Sec. V-B: while the joints rest, a function of the shape rests, too; the average angular velocity is the base's."""
+    """Sec. V-B: R R^T is the identity, whatever R is, and no hat of a velocity; the rate of R times R^T is.
+
+    And while the joints rest, a function of the shape rests, too; the average angular velocity is the base's.
+    """
     robot, q, nu, _ = floating_robot(seed)
     resting = np.concatenate([nu[:6], np.zeros(robot.n)])
     omega = robot.average_velocity(q, resting)[3:]
-    R = robot.split(q)[0][:3, :3]
+    R = robot.frame_pose(q, robot.base)[:3, :3]
     assert relative_error(omega, R @ nu[3:6]) < 1e-11
+    R_rate = derivative(kinematics.frame_pose, robot.model, q, resting, robot.base)[:3, :3]
+    assert relative_error(R_rate @ R.T, P.hat(omega)) < 1e-11
+    assert relative_error(R @ R.T, P.hat(omega)) > 0.3  # as printed
+    assert relative_error(R @ R.T, np.eye(3)) < TIGHT
     s = robot.split(q)[1]
     later = robot.integrate(q, 1e-3 * resting)
     assert relative_error(robot.split(later)[1], s) < TIGHT  # so that R(s), whatever it is, has not moved
     assert np.linalg.norm(omega) > 0.1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_4_17_rows_that_are_lost(seed: int) -> None:
+    """(8): nu has n + 6 numbers, base velocity and joint velocities; (o_B', omega), where it goes on, has six."""
+    robot, q, nu, _ = floating_robot(seed)
+    rate = derivative(kinematics.frame_pose, robot.model, q, nu, robot.base)
+    R = robot.frame_pose(q, robot.base)[:3, :3]
+    W = rate[:3, :3] @ R.T
+    printed = np.concatenate([rate[:3, 3], [W[2, 1], W[0, 2], W[1, 0]]])
+    mixed = np.concatenate([np.kron(np.eye(2), R) @ nu[:6], nu[6:]])
+    assert printed.shape != mixed.shape
+    assert relative_error(np.concatenate([printed, nu[6:]]), mixed) < TIGHT
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_4_18_blocks_of_the_change_of_base(seed: int) -> None:
+    """Proof of Lemma 3: J has n + 6 columns by itself; with a block of zeros beside it, the rows do not fit."""
+    robot, q, nu, (_, C, _) = floating_robot(seed)
+    J, n = robot.frame_jacobian(q, C, MIXED), robot.n
+    zero, one = np.zeros((n, 6)), np.eye(n)
+    with pytest.raises(ValueError, match="dimensions"):
+        np.block([[J, zero], [zero, one]])
+    T = np.vstack([J, np.hstack([zero, one])])
+    assert relative_error(T, robot.base_change(q, nu, C).T) < TIGHT
+
+
+def test_4_19_what_can_be_multiplied_by_a_change_of_base() -> None:
+    """Proof of Theorem 2: T^-T times (12), a number, is nothing; times (11), it is the equation of motion of the other base."""
+    robot, q, nu, (_, C, _) = floating_robot(0)
+    change, terms = robot.base_change(q, nu, C), robot.equations_of_motion(q, nu)
+    W = np.linalg.inv(change.T).T
+    energy = np.asarray(robot.kinetic_energy(q, nu))
+    assert energy.shape == ()
+    with pytest.raises(ValueError, match="matmul"):
+        W @ energy
+    assert relative_error(W @ terms.M @ np.linalg.inv(change.T), robot.equations_of_motion(q, nu, C).M) < 1e-11
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The table of errata
+
+
+def test_how_far_off_is_what_a_run_measures() -> None:
+    """`off` of errata.toml, as printed, is within 10 % of what `fallingcat papers` finds now."""
+
+    def quiet(what: str) -> None:
+        pass
+
+    subject = paper004_numbers.subject()
+    found: dict[str, Any] = {
+        "000": paper000_tables.measured([paper000_numbers.draw(seed) for seed in range(4)]),
+        "001": paper001_errata.measured_slips(quiet),
+        "003": paper003_numbers.verdicts(paper003.ROBOTS, quiet).wrong,
+        "004": paper004_errata.measured_slips(subject, str(subject.bases["left sole"])),
+    }
+    compared = 0
+    for number, measured in found.items():
+        table, run = {e.number: e for e in of_paper(number)}, {m.number for m in measured}
+        for e in of_paper(number, [asdict(m) for m in measured]):
+            if e.number in run and isinstance(e.as_printed, float) and np.isfinite(e.as_printed):
+                compared += 1
+                assert e.as_printed == pytest.approx(table[e.number].as_printed, rel=0.1), e.number
+    assert compared == 37

@@ -144,10 +144,10 @@ def test_table8(case: Case) -> None:
 
 
 def test_table9(case: Case) -> None:
-    """The inverse of the mass matrix; errata 0.6 and 0.7."""
+    """The inverse of the mass matrix; erratum 0.6, and 0.7, which is withdrawn."""
     expected = case.robot.inverse_mass_matrix(case.q)[np.ix_(case.all, case.all)]
     assert relative_error(P.table9(case.system, case.s), expected) < 1e-11
-    # erratum 0.7: the lower left block is never written
+    # the lower left block is not written by the table, but by symmetry (Sec. 4.4)
     printed = P.table9(case.system, case.s, printed={"0.7"})
     assert np.all(printed[6:, :6] == 0.0)
     assert np.abs(expected[6:, :6]).max() > 0.01

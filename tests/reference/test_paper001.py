@@ -161,11 +161,35 @@ def test_erratum_1_5_composites_of_the_wrong_body() -> None:
         if case.tree.at(0).start == 0 and all(case.tree.at(i).start == i for i in range(case.robot.nv)):
             assert relative_error(wrong.C[below], ours.C[below]) < TIGHT  # (24), with i before j
         errors.append(min(np.abs(x - y).max() / np.abs(y).max() for x, y in ((wrong.C, ours.C), (wrong.H, ours.M))))
+        line_by_line = P.algorithm1(case.tree, case.nu, printed={"1.5"})  # lines 9-11, which have the same index
+        assert relative_error(line_by_line.C, ours.C) > 0.1
     assert max(errors) > 0.1
+
+
+def test_erratum_1_12_a_body_moves_with_its_own_joint(case: Case) -> None:
+    """(16) as a sum over j < i leaves the joint of body i out; over j <= i, as in (15), (18) is inverse dynamics."""
+    dnu = np.random.default_rng(5).normal(size=case.robot.nv)
+    expected = case.robot.inverse_dynamics(case.q, case.nu, dnu) - case.robot.gravity_torque(case.q)
+    assert relative_error(P.torques(case.tree, case.nu, dnu), expected) < TIGHT
+    assert relative_error(P.torques(case.tree, case.nu, dnu, {"1.12"}), expected) > 0.1
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Algorithm 2
+
+
+def test_erratum_1_13_the_axis_in_the_middle(chains: Case) -> None:
+    """(47), (51) and (53) with Phi_i where Phi_j belongs; (46), (52) and (54)-(56) have it right."""
+    tree, symbols = chains.tree, chains.robot.christoffel_symbols(chains.q)
+    wrong = np.zeros(3)
+    for k in range(len(tree.parent)):
+        for j in tree.path(k):
+            for i in tree.path(j):
+                a, b, c = (tree.at(body).start for body in (i, j, k))
+                expected = np.array([symbols[a, b, c], symbols[b, a, c], symbols[c, a, b]])
+                assert np.abs(np.array(P.three_cases(tree, i, j, k)) - expected).max() < 1e-11
+                wrong = np.maximum(wrong, np.abs(np.array(P.three_cases(tree, i, j, k, {"1.13"})) - expected))
+    assert wrong.min() > 0.05 * np.abs(symbols).max()
 
 
 def test_algorithm_2(chains: Case) -> None:

@@ -16,13 +16,13 @@ from fallingcat.reference.paper000 import ad
 from fallingcat.reference.paper003 import Bodies, adt, skew_factor
 from fallingcat.reference.paper003_claims import Erratum, Moment, confirmed, errata
 from identities.bases import field_robot
-from trees import load, plain, random_tree, relative_error, state
+from trees import ONE_AXIS, load, plain, random_tree, relative_error, state
 
 TIGHT, WRONG = 1e-11, 0.3
 """Relative to the largest entry, or to one."""
 ROBOTS = ("tree 0", "tree 1", "tree 2", "tree 3", "tree 4", "tree 5", "spacearm", "cat", "talos")
-NUMBERS = [f"3.{k}" for k in range(1, 20) if k not in (2, 3)]  # which are withdrawn
-SHAPES = ("3.13", "3.17", "3.19")
+NUMBERS = [f"3.{k}" for k in (*range(1, 20), 21) if k not in (2, 3)]  # which are withdrawn; 3.20 and 3.22 are words
+SHAPES = ("3.13", "3.17", "3.19", "3.21")
 """As printed the two sides have not even the same shape."""
 
 
@@ -63,6 +63,24 @@ def test_erratum(number: str) -> None:
 
 def test_every_erratum_is_looked_at() -> None:
     assert {e.number for e in found(ROBOTS[0])} == set(NUMBERS)
+
+
+def test_3_10_the_last_term_has_no_shape() -> None:
+    """(39) prints A ad^T Lambda_b where every other term is n x 6: A is 6 x n. With six joints it runs, and is wrong."""
+    for name in ROBOTS:
+        b, qd = moment(name).b, moment(name).qd
+        assert b.calB(qd).shape == (len(qd), 6)
+        assert b.A_l.shape == (6, len(qd))
+        if len(qd) != 6:
+            with pytest.raises(ValueError, match="matmul"):
+                b.calB_printed(qd, letter_by_letter=True)
+    robot = load(random_tree(2, joints=6, types=ONE_AXIS, mimic=0.0, fixed=0.0), True, 2)
+    assert robot.n == 6
+    m = Moment.of(robot.model, *(x.tolist() for x in state(robot, np.random.default_rng(2))))
+    expected = -(m.b.Lambda_b @ m.b.B_l(m.qd)).T
+    assert relative_error(m.b.calB(m.qd), expected) < TIGHT
+    for sign in (1.0, -1.0):
+        assert min(relative_error(sign * B, expected) for B in m.b.calB_printed(m.qd, letter_by_letter=True)) > WRONG
 
 
 def test_other_sign_of_S() -> None:

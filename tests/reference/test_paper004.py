@@ -225,3 +225,19 @@ def test_erratum_11_dots() -> None:
     R_rate = derivative(frame_pose, robot.model, q, body_velocity(robot, q, nu, MIXED), robot.base)[:3, :3]
     assert relative_error(hat(nu[3:6]) @ robot.split(q)[0][:3, :3], R_rate) < RIGHT
     assert relative_error(hat(nu[3:6]), R_rate) > WRONG
+
+
+@pytest.mark.parametrize("joints", [0, 3, 5])
+def test_a_fixed_base_of_few_joints(joints: int) -> None:
+    """Nothing changes there, and there is no block of six to invert: T, its inverse and forces are those of the joints."""
+    builder = fc.Builder("few")
+    builder.link("link0", mass=1.0, inertia=(0.1, 0.0, 0.0, 0.1, 0.0, 0.1))
+    for k in range(1, joints + 1):
+        builder.link(f"link{k}", mass=1.0, inertia=(0.1, 0.0, 0.0, 0.1, 0.0, 0.1))
+        builder.joint(f"joint{k}", "continuous", f"link{k - 1}", f"link{k}", axis=(0, 0, 1), xyz=(0.1, 0.2, 0.3))
+    robot = plain(fc.load(builder, floating=False))
+    q, nu, tau = state(robot, np.random.default_rng(joints))
+    change = robot.representation_change(q, nu, "body", "mixed")
+    assert np.array_equal(change.T, np.eye(joints))
+    assert np.array_equal(change.inverse, np.eye(joints))
+    assert np.array_equal(change.force(tau), tau)

@@ -37,7 +37,7 @@ def numbers(who: str, name: str, value: ArrayLike, expected: str, last: tuple[in
     if found.shape[found.ndim - len(last) :] != last or found.ndim < len(last):
         raise InputError(f"{who}: {name} does not fit", expected=expected, got=f"an array of the shape {found.shape}")
     if not np.isfinite(found).all() or (positive and not (found > 0.0).all()):
-        raise InputError(f"{who}: {name} does not fit", expected=expected, got=str(found))
+        raise InputError(f"{who}: {name} does not fit", expected=f"{expected}, finite numbers", got=str(found))
     return found
 
 

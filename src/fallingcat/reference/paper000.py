@@ -351,7 +351,7 @@ def table9(system: System, s: Array, printed: Collection[str] = ()) -> Array:
         P[i][:, row:] = np.outer(Gamma[i], Minv[row, row:]) + X[i] @ P[lam[i]][:, row:]  # 18
     Minv[:6, 6:] = P[0][:, 6:]  # 20
     if "0.7" not in printed:
-        Minv[6:, :6] = Minv[:6, 6:].T  # "by symmetry" (Sec. 4.4; erratum 0.7: the table does not write it)
+        Minv[6:, :6] = Minv[:6, 6:].T  # "by symmetry", says Sec. 4.4; the table does not write it
     for i in range(6, size):  # 21
         Minv[i:, i] = Minv[i, i:]  # 22-24
     Minv[:6, :6] = np.linalg.inv(M_A[0])  # 26

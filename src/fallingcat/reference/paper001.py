@@ -115,6 +115,23 @@ def inertia_rate(v: Array, I: Array) -> Array:
     return np.array(-ad(v).T @ I - I @ ad(v))
 
 
+def torques(tree: Tree, qd: Array, qdd: Array, printed: Collection[str] = ()) -> Array:
+    """tau of (18) with the accelerations of (16), in world coordinates and without gravity.
+
+    Erratum 1.12: (16) is printed as a sum over j < i, without the joint of body i itself.
+    """
+    N = len(tree.parent)
+    to_world = [np.linalg.inv(tree.in_world(i)) for i in range(N)]
+    parts = [tree.Phi[j] @ qdd[tree.at(j)] + x @ qd[tree.at(j)] for j, x in enumerate(tree.axis_rates(qd))]
+    tau = np.zeros(tree.n)
+    for k, v in enumerate(tree.velocities(qd)):
+        a = sum((to_world[j] @ parts[j] for j in tree.path(k) if j != k or "1.12" not in printed), start=np.zeros(6))  # (16)
+        f = tree.I[k] @ tree.in_world(k) @ a - ad(v).T @ tree.I[k] @ v  # (7)
+        for i in tree.path(k):  # k carried by i
+            tau[tree.at(i)] += (to_world[i] @ tree.Phi[i]).T @ tree.in_world(k).T @ f  # (18)
+    return tau
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Algorithm 1
 
@@ -134,11 +151,13 @@ def algorithm1(tree: Tree, qd: Array, factorization: str = "christoffel", printe
     Ic = [I.copy() for I in tree.I]  # 5
     Bc = [factor(v[i], tree.I[i], factorization) for i in range(N)]  # 6
     H, Hdot, C = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))
+    i = N - 1  # 2
     for j in reversed(range(N)):  # 8
         at = tree.at(j)
-        F1 = Ic[j] @ Phid[j] + Bc[j] @ tree.Phi[j]  # 9
-        F2 = Ic[j] @ tree.Phi[j]  # 10
-        F3 = Bc[j].T @ tree.Phi[j]  # 11
+        k = i if "1.5" in printed else j  # erratum 1.5: i, which keeps its last value
+        F1 = Ic[k] @ Phid[j] + Bc[k] @ tree.Phi[j]  # 9
+        F2 = Ic[k] @ tree.Phi[k]  # 10
+        F3 = Bc[k].T @ tree.Phi[k]  # 11
         C[at, at] = tree.Phi[j].T @ F1  # 12
         if "1.2" not in printed:  # erratum 1.2: the diagonal blocks are never assigned
             H[at, at] = tree.Phi[j].T @ F2
@@ -282,6 +301,23 @@ def symbol(tree: Tree, i: int, j: int, k: int) -> float:
     Ic = sum(np.linalg.inv(to_t[m]).T @ tree.I[m] @ np.linalg.inv(to_t[m]) for m in N if tree.below(t, m))
     a, b, c = (to_t[body] @ tree.Phi[body][:, 0] for body in (i, j, k))
     return float(a @ factor(c, np.asarray(Ic)) @ b)
+
+
+def three_cases(tree: Tree, i: int, j: int, k: int, printed: Collection[str] = ()) -> tuple[float, float, float]:
+    """Gamma_ijk, Gamma_jik and Gamma_kij for i carrying j, and j carrying k: (51)-(56), and (47), in coordinates of body k.
+
+    Erratum 1.13: Phi_i where Phi_j belongs in (47), (51) and (53).
+    """
+    N = range(len(tree.parent))
+    to_k = [tree.in_world(k) @ np.linalg.inv(tree.in_world(body)) for body in N]
+    from_k = [np.linalg.inv(X) for X in to_k]
+    Ic = np.sum([from_k[m].T @ tree.I[m] @ from_k[m] for m in N if tree.below(k, m)], axis=0)
+    a, b, c = (to_k[body] @ tree.Phi[body][:, 0] for body in (i, j, k))
+    B = factor(c, Ic)
+    D = bar(Ic @ c) - B
+    other = a if "1.13" in printed else b
+    F1, F2, F3 = B @ other, B.T @ other, D @ other  # (51), (52) and (47), (53)
+    return float(a @ F1), float(a @ F2), float(a @ F3)  # (54)-(56)
 
 
 def transformed_symbols(G: Array, M: Array, A: Array, dA: Array) -> Array:

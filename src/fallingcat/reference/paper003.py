@@ -235,9 +235,14 @@ class Bodies:
         first, S, P, bracket = self._terms_of_calB(qd)
         return np.array(-2.0 * (first + S - 0.5 * P - 0.5 * bracket))
 
-    def calB_printed(self, qd: Array) -> list[Array]:
-        """(39) in all readings of what is printed: the operator before S is missing, and where the bracket closes."""
+    def calB_printed(self, qd: Array, letter_by_letter: bool = False) -> list[Array]:
+        """(39) in all readings of what is printed: the operator before S is missing, and where the bracket closes.
+
+        The last term is printed with A_l in front, which has no shape but for six joints: A_l^T is meant.
+        """
         first, S, P, bracket = self._terms_of_calB(qd)
+        if letter_by_letter:
+            bracket = self.A_l @ ad(self.A_l @ qd).T @ self.Lambda_b
         inner = [sign * S + 0.5 * P + bracket for sign in (1.0, -1.0)]
         return [-2.0 * (first + x) for x in inner] + [-2.0 * first + x for x in inner]
 

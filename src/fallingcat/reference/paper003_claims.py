@@ -201,7 +201,7 @@ def _energy_terms(m: Moment) -> list[Pair]:
     x, b = m.mu, m.b
     slopes = b.slopes(lambda b: np.array([Ai @ x for Ai in b.Ai]))
     Pi = [Ai.T @ M @ d for M, Ai, d in zip(b.M, b.Ai, slopes, strict=True)]
-    turned = [np.column_stack([-ad(j) @ Ai @ x for j in J.T]) if J.size else J for _, Ai, J, _ in b.each()]
+    turned = [_slopes(Ai, J, x) for _, Ai, J, _ in b.each()]
     lines = [[-(ad(j).T @ M @ Ai @ x) @ Ai @ x for j in J.T] for M, Ai, J, _ in b.each()]
     return [
         Pair("(50)", slopes, np.array(turned)),
@@ -219,7 +219,7 @@ def _blocks(m: Moment) -> list[Pair]:
     second = total(
         Ai.T @ (skew_factor(M, Ai @ mu + Jt @ qd) + ad(J @ qd).T @ M) @ Jt for M, Ai, J, Jt in b.each()
     )  # fmt: skip
-    halves = 0.5 * total(Ai.T @ M @ ad(Jt @ qd) @ Jt @ qd for M, Ai, _, Jt in b.each())
+    halves = _halves(m)
     return [
         Pair("(20)", b.Lambda() @ m.xi_rate + full @ m.xi, m.reduced_force),
         Pair("(23a)", G.b, _recursive(m)[1][:6, :6]),
@@ -233,6 +233,12 @@ def _blocks(m: Moment) -> list[Pair]:
         Pair("(29), right", halves, np.zeros(6)),
         Pair("(30)", -B_1 @ mu, B_2 @ qd),
     ]
+
+
+def _halves(m: Moment) -> Array:
+    """The middle of (29), which is zero whatever stands before the sum."""
+    each = m.b.each()
+    return np.array(0.5 * total(Ai.T @ M @ ad(Jt @ m.qd) @ Jt @ m.qd for M, Ai, _, Jt in each))
 
 
 def _equations(m: Moment) -> list[Pair]:
@@ -286,6 +292,7 @@ def _rows(m: Moment) -> list[Erratum]:
     return [
         Erratum("3.6", "(31)", upper, first - (S + C_b @ A) @ qd, first + (St - C_b @ A) @ qd, "+(S~ − C_b A) q̇"),
         Erratum("3.7", "(33)", upper, second - (S - turn @ A) @ qd, second + (S + turn @ A) @ qd, "+(S + ad~ A) q̇"),
+        Erratum("3.7", "(34), first line", lower, (S + C_b @ A).T @ mu + rest, -(St - C_b @ A).T @ mu + rest, "−(S~ − C_b A)⊤"),
         Erratum("3.7", "(34)", lower, (S.T + A.T @ turn) @ mu + rest, (-S.T + A.T @ turn) @ mu + rest, "−S⊤"),
     ]
 
@@ -313,9 +320,13 @@ def _Pi_terms(m: Moment) -> list[Array]:
     x = m.mu
     found = []
     for M, Ai, J, _ in m.b.each():
-        slopes = np.column_stack([-ad(j) @ Ai @ x for j in J.T]) if J.size else J
-        found.append(2.0 * (Ai.T @ M @ slopes).T @ x)
+        found.append(2.0 * (Ai.T @ M @ _slopes(Ai, J, x)).T @ x)
     return found
+
+
+def _slopes(Ai: Array, J: Array, x: Array) -> Array:
+    """The derivative of Ai_k x by the shape (50)."""
+    return np.column_stack([-ad(j) @ Ai @ x for j in J.T]) if J.size else J
 
 
 def interaction(m: Moment, sign: float = -1.0) -> Array:
@@ -344,7 +355,7 @@ def _curvature(m: Moment) -> list[Erratum]:
         Erratum("3.8", "(48)", N, B_l.T @ p + half_slopes + A.T @ ad(mu).T @ p, right, "the same signs"),
         Erratum("3.18", "(47)", N, interaction(m, 1.0), interaction(m), "the opposite sign, of all four terms"),
         Erratum("3.9", "(40)", B_l.T @ p, -2.0 * b.B_2(mu) @ qd, 2.0 * b.B_2(mu) @ qd, "+2 B₂ q̇, or arguments swapped"),
-        Erratum("3.10", "(39)", B_l, closest, closed, "+S, −½A⊤P, −½A⊤ad⊤Λ_b; the best of 8 readings is shown"),
+        Erratum("3.10", "(39)", B_l, closest, closed, "+S, −½A⊤P, −½A⊤ad⊤Λ_b; the best of 8 readings, with A⊤"),
     ]
 
 
@@ -372,9 +383,12 @@ def _slips(m: Moment) -> list[Erratum]:
     def superscript(of: Any) -> Array:
         return total(Ai.T @ (skew_factor(M, of(Ai, J)) - M @ ad(J @ qd)) @ Ai for M, Ai, J, _ in b.each())
 
+    x, columns = mu[:, None], total(Ai.T @ M @ _slopes(Ai, J, mu) for M, Ai, J, _ in b.each())  # the sum of Pi_k
+    right_side = total(J.T @ adt(M @ Ai @ mu) @ Ai @ x for M, Ai, J, _ in b.each())
     return [
         Erratum("3.11", "(11)", mu, b.Ad_1 @ right, right, "no Ad in front: that is the spatial A of (10)"),
         Erratum("3.12", "(25), superscript", G.b, superscript(lambda Ai, J: Ai @ (mu - A @ qd + J @ qd)),
                 superscript(lambda Ai, J: Ai @ (mu - A @ qd) + J @ qd), "Ad⁻¹(μ − A q̇) + J q̇"),
         Erratum("3.17", "Theorem 2, text", m.shape_products(), b.Gamma_q(qd), b.Gamma_q(qd) @ qd, "Γ′q̇"),
+        Erratum("3.21", "(52), (53)", right_side, x.T @ columns, (x.T @ columns).T, "a row is a column: (x⊤Π)⊤"),
     ]  # fmt: skip

@@ -144,7 +144,6 @@ def _show_errata(console: Console, printed: T.Printed, tables: list[Measured]) -
         ("Table 4, line 6", off("0.4", "Table 4"), "The gravitational acceleration is minus that of free fall."),
         ("Table 6, line 47", off("0.5", "Table 6"), "The joint acceleration is the i-th one, a number."),
         ("Table 9, lines 1-5", off("0.6", "Table 9"), "The base's articulated inertia is never set: singular for one branch."),
-        ("Table 9, end", off("0.7", "Table 9"), "The lower left block of the result is never written."),
     )  # fmt: skip
     show_slips(console, lines, "as printed → corrected; each has a test in tests/reference/test_paper000.py")
 

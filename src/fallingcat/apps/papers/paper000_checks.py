@@ -33,7 +33,7 @@ def all_checks(
     for name, curve in curves.items():
         down, up = slopes(curve)
         found.append(Check(f"Fig. 5, {name}: slope where truncation rules, off 1", abs(down - 1.0), 0.1))
-        found.append(Check(f"Fig. 5, {name}: slope where rounding rules, off -1", abs(up + 1.0), 0.4))
+        found.append(Check(f"Fig. 5, {name}: slope where rounding rules, off -1", abs(up + 1.0), 0.1))
     found += [
         Check("(MB) A of a moving base against a complex step, relative", step_error, 1e-10),
         Check("(SF) the same at gimbal lock, upside down and half turns", near.anywhere, 1e-12),

@@ -73,7 +73,6 @@ class _Case:
         yield "", "Table 7", None, relative(seven, D[2])
         yield "", "Table 8", None, relative(tables.table8(t), D[3])
         yield "0.6", "Table 9", self.without_base(), nine
-        yield "0.7", "Table 9", relative(tables.table9(self.system, self.s, {"0.7"}), self.Minv), nine
 
 
 def measured(draws: Sequence[Draw]) -> list[Measured]:

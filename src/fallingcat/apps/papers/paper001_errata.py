@@ -45,17 +45,22 @@ def measured_slips(step: Step) -> list[Slip]:
         off(printed.algorithm1(turning, speed, printed=e).C, joint.coriolis_matrix(turning.q, speed)) for e in ({"1.4"}, ())
     ]
     order = _orders(tree, symbols)
+    dnu = rng.normal(size=robot.nv)
+    pushed = [off(printed.torques(tree, nu, dnu, e), free.inverse_dynamics(q, nu, dnu)) for e in ({"1.12"}, ())]
     garbled = [off(of(tree), symbols) for of in (printed.algorithm2_as_printed, printed.algorithm2)]
     return [
         Slip("1.1", "Alg. 1, line 15", *alg1("1.1", "C"), "F₃ is not transformed to the parent."),
         Slip("1.2", "Alg. 1, line 12", *alg1("1.2", "H"), "The diagonal blocks of H and Ḣ are never assigned."),
         Slip("1.4", "Alg. 1, line 4", moving[0], moving[1], "The ring is lost: axes that move in the body (a universal joint)."),
         Slip("1.5", "(22), (23)", *alg1("1.5", "C", printed.closed_form), "Composites are those of the body nearer to the tips."),
+        Slip("1.5", "Alg. 1, lines 9-11", *alg1("1.5", "C"), "The same in the algorithm: i where j belongs."),
         Slip("1.6", "before (46)", *order, "Γᵢⱼₖ = Φᵢᵀ B(Φₖ, I) Φⱼ needs k nearer to the tips than j, not j ⪰ k."),
         Slip("1.7", "Alg. 2, lines 9-22", garbled[0], garbled[1],
              "j where our copy has i, Φᵢ where it has Φ₁; j = p(j) after line 22."),
         Slip("1.9", "Remark 2", off(d.dtau_dq, 2.0 * matrix), off(d.dtau_dnu, 2.0 * matrix),
              "2 C* is the derivative of ID by q̇, not q."),
+        Slip("1.12", "(16)", pushed[0], pushed[1], "The sum is over j ⪯ i: a body moves with its own joint."),
+        Slip("1.13", "(47), (51), (53)", *_middle(tree, symbols), "Φⱼ where our copy has Φᵢ."),
     ]  # fmt: skip
 
 
@@ -81,3 +86,17 @@ def _orders(tree: printed.Tree, symbols: Array) -> tuple[float, float]:
                 elif tree.below(k, j):
                     wrong = max(wrong, off)
     return wrong, right
+
+
+def _middle(tree: printed.Tree, symbols: Array) -> tuple[float, float]:
+    """(47), (51), (53) with the axis of joint i, as our copy has it, and with that of joint j."""
+    worst, at = [0.0, 0.0], [tree.at(i).start for i in range(len(tree.parent))]
+    for k in range(len(at)):
+        for j in tree.path(k):
+            for i in tree.path(j):
+                a, b, c = at[i], at[j], at[k]
+                right = np.array([symbols[a, b, c], symbols[b, a, c], symbols[c, a, b]])
+                for way, e in enumerate(({"1.13"}, ())):
+                    x = np.array(printed.three_cases(tree, i, j, k, e))
+                    worst[way] = max(worst[way], largest(x - right) / largest(symbols))
+    return worst[0], worst[1]
