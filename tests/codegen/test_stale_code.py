@@ -276,7 +276,9 @@ def test_what_makes_code_is_covered() -> None:
 
 
 SOURCES = {
-    path.relative_to(SOURCE).as_posix().removesuffix(".py").removesuffix("/__init__").replace("/", "."): ast.parse(path.read_text())
+    path.relative_to(SOURCE).as_posix().removesuffix(".py").removesuffix("/__init__").replace("/", "."): ast.parse(
+        path.read_text()
+    )
     for path in SOURCE.rglob("*.py")
 }
 

@@ -238,7 +238,9 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions, G
     def __setattr__(self, name: str, value: Any) -> None:
         """A robot's actuation is part of what was compiled: it is not set, but another robot has it."""
         if name == "actuation":
-            raise AttributeError("a robot's actuation cannot be set; robot.with_actuation(...) is the same robot with other inputs")
+            raise AttributeError(
+                "a robot's actuation cannot be set; robot.with_actuation(...) is the same robot with other inputs"
+            )
         super().__setattr__(name, value)
 
     def view(self, q: ArrayLike | None = None, nu: ArrayLike | None = None, **options: Any) -> Any:
