@@ -243,8 +243,8 @@ def test_pages_and_commands_have_no_part_in_it(tmp_path: Path) -> None:
     package = _installed(tmp_path)
     before = python(DIGEST, path=tmp_path)
     for file in (
-        "cli/main.py", "apps/report/page.py", "apps/view/svg.py", "apps/cat/fall.py", "deploy/export.py", "frameworks/jax_door.py",
-        "converters/layout.py", "motion/spline.py", "scale/job.py", "control/steps.py", "text.py",
+        "cli/main.py", "apps/report/page.py", "apps/view/svg.py", "apps/cat/fall.py", "deploy/export.py",
+        "frameworks/jax_door.py", "converters/layout.py", "motion/spline.py", "scale/job.py", "control/steps.py", "text.py",
         "robot/labels.py", "model/meshes.py", "model/urdf.py",
     ):  # fmt: skip
         _edit(package / file, '"""', '""" ')
@@ -269,18 +269,16 @@ def test_what_makes_code_is_covered() -> None:
         if name not in seen and not name.startswith("frameworks.casadi_"):  # their names and shapes are in the key themselves
             seen.add(name)
             todo += _imported(SOURCES[name])
-    covered = {Path(f).relative_to(SOURCE).as_posix().removesuffix(".py").replace("/", ".") for f in fingerprint._FILES}
-    covered = {name.removesuffix(".__init__") for name in covered}
+    covered = {_module(Path(file)) for file in fingerprint._FILES}
     assert seen - covered <= WORDS
     assert {*makers} <= covered
 
 
-SOURCES = {
-    path.relative_to(SOURCE).as_posix().removesuffix(".py").removesuffix("/__init__").replace("/", "."): ast.parse(
-        path.read_text()
-    )
-    for path in SOURCE.rglob("*.py")
-}
+def _module(path: Path) -> str:
+    return path.relative_to(SOURCE).as_posix().removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+SOURCES = {_module(path): ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")}
 
 
 def _makes_keyed_tasks(tree: ast.AST) -> bool:

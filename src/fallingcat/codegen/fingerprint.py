@@ -16,13 +16,13 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 
 MAKERS = (
-    "spatial", "algorithms", "trace", "codegen", "scalar", "elementary", "tensors", "task", "lazy", "table", "origin", "functions",
-    "model/description", "model/joints", "model/model", "arrays/arguments", "arrays/memory",
+    "spatial", "algorithms", "trace", "codegen", "scalar", "elementary", "tensors", "task", "lazy", "table", "origin",
+    "functions", "model/description", "model/joints", "model/model", "arrays/arguments", "arrays/memory",
     "robot/constraint_tasks", "frameworks/entries", "frameworks/casadi_compiled",
 )  # fmt: skip
-"""Rooms and modules that have a part in the code of tasks which are known by a key: the algorithms, what they run through on their
-way to machine code, and the makers of such tasks. A new page of a report, reader of files or method compiles nothing anew; what
-a task without a key runs through is in its program, which is its key."""
+"""Rooms and modules that have a part in the code of tasks which are known by a key: the algorithms, what they run through on
+their way to machine code, and the makers of such tasks. A new page of a report, reader of files or method compiles nothing anew;
+what a task without a key runs through is in its program, which is its key."""
 
 SUFFIXES = (".py", ".pyc", ".so", ".pyd")
 

@@ -95,7 +95,8 @@ class Control(Part):
         """The state after the time dt with tau held: .q (..., nq) .nu (..., nv). Orientations stay on their group.
 
         method: "euler", semi-implicit, first order; "midpoint", the explicit rule, second order; "rk4", the commutator-free
-        method of Celledoni, Marthinsen and Owren (2003), fourth order. dt: a number, or one for each state. tau: nv entries, base wrench first, or the m inputs u.
+        method of Celledoni, Marthinsen and Owren (2003), fourth order.
+        dt: a number, or one for each state. tau: nv entries, base wrench first, or the m inputs u.
         """
         return steps.step(self._robot, q, nu, tau, dt, method, wrenches, out)
 

@@ -47,7 +47,8 @@ class Motions(Part):
         or a feedback (q, nu, t) -> tau, a Python function over the leading axes of q and nu or one of `fc.compile` with
         arguments among q, nu and t (one entry), which is asked at the start of each of `steps` steps. It may not write to q
         and nu, and copies what it keeps: with every > 1 their memory is used again.
-        method: as in `step`: the states are those of a loop over `step` to the last bit. wrenches: (..., 6), held during all steps.
+        method: as in `step`: the states are those of a loop over `step` to the last bit.
+        wrenches: as in `step`, held during all steps.
 
         dnu are the accelerations in the states under the torques from there on; at the end, the last controls are held.
 

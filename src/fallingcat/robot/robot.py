@@ -238,9 +238,7 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions, G
     def __setattr__(self, name: str, value: Any) -> None:
         """A robot's actuation is part of what was compiled: it is not set, but another robot has it."""
         if name == "actuation":
-            raise AttributeError(
-                "a robot's actuation cannot be set; robot.with_actuation(...) is the same robot with other inputs"
-            )
+            raise AttributeError("the actuation of a robot cannot be set: robot.with_actuation(...) is another robot that has it")
         super().__setattr__(name, value)
 
     def view(self, q: ArrayLike | None = None, nu: ArrayLike | None = None, **options: Any) -> Any:
