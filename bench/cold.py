@@ -57,7 +57,7 @@ def measure(r: fc.Robot, function: str) -> None:
     plan = schedule(program, keep_results=False)
     times.append(process_time())
     text = single_text(program, plan, native.host_lanes())
-    text += call_text(job.inputs, job.outputs, plan.slot_count, QUATERNION_TOLERANCE, several=job.results is not None)
+    text += call_text(job, plan.slot_count, QUATERNION_TOLERANCE)
     times.append(process_time())
     code = native.compile_object(native.hurried(text))
     times.append(process_time())

@@ -36,10 +36,10 @@ DOORS = {
     "codegen": "errors elementary text suggest announce scalar task trace arrays files",
     "table": "algorithms",
     "origin": "model codegen table",
-    "functions": "errors choices task lazy model algorithms origin table",
+    "functions": "errors text choices task lazy model algorithms origin table",
     # what a user holds
     "control": "errors text suggest choices scalar task trace arrays codegen functions",
-    "motion": "errors suggest files model trace",
+    "motion": "errors text suggest files model",
     "robot": "errors text suggest choices files task spatial model algorithms trace arrays codegen origin functions control "
     "motion",
     "deploy": "errors text suggest choices task model codegen functions control robot",
@@ -64,6 +64,9 @@ DOORS = {
 
 FOR_TYPES = {("control", "robot"), ("errors", "model"), ("motion", "robot")}
 """Doors that are open for types alone: those who work on a robot name it, and a robot uses them."""
+
+BY_NAME = {("robot/robot.py", "apps/viewer")}
+"""Modules that are imported by name when a user asks for them: nothing in the library needs them."""
 
 WITHOUT_NUMPY = ("spatial", "algorithms")
 ENTRANCES = ("__init__.py", "__main__.py")
@@ -97,6 +100,14 @@ def imports(path: Path, types: bool = True) -> set[str]:
     return found
 
 
+def imports_by_name(path: Path) -> set[str]:
+    """Every module of the library that a file imports by a name in quotes."""
+    calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
+    calls = [n for n in calls if ast.unparse(n.func).split(".")[-1] in ("import_module", "__import__")]
+    words = {x.value for n in calls for x in ast.walk(n) if isinstance(x, ast.Constant) and isinstance(x.value, str)}
+    return {word for word in words if word.startswith("fallingcat.")}
+
+
 def rooms(path: Path, types: bool = True) -> set[str]:
     """The rooms that a file imports; `fallingcat.__version__` is in none."""
     names = {name.removeprefix("fallingcat.") for name in imports(path, types) if name.startswith("fallingcat.")}
@@ -112,6 +123,19 @@ def test_every_import_goes_through_a_door(module: str) -> None:
     assert rooms(MODULES[module], types=False) <= open_doors
     if room in WITHOUT_NUMPY:
         assert not {name.split(".")[0] for name in imports(MODULES[module])} & {"numpy", "scipy", "llvmlite"}
+
+
+def test_imports_by_name_are_listed() -> None:
+    """No door is gone round by `import_module`, but for those that are listed."""
+    own = {name: room_of(name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")) for name in MODULES}
+    found = {
+        (name, to)
+        for name, path in MODULES.items()
+        if name not in ENTRANCES
+        for to in (room_of(x.removeprefix("fallingcat.")) for x in imports_by_name(path))
+        if to not in {own[name], *DOORS[own[name]].split()}
+    }
+    assert found == BY_NAME
 
 
 def test_no_door_is_there_for_nothing() -> None:

@@ -24,7 +24,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "factorization": ("christoffel", "body"),
     "base": (None, "link7", ("center_of_mass", "link7")),
     "wrenches": (None, "none", "one", "two"),
-    "method": ("euler", "rk4"),
+    "method": ("euler", "midpoint", "rk4"),
     "group": ("product", "tangent"),
     "frame": ("link7",),
     "frames": (None, ("link7", "joint4")),
@@ -339,7 +339,7 @@ def test_the_same_words_as_outside(robot: fc.Robot, what: str) -> None:
         (lambda r, q: r.random_configuration(0), "random_configuration cannot be used inside"),
         (lambda r, q: r.random_velocity(0), "random_velocity cannot be used inside"),
         (lambda r, q: r.kernel("mass_matrix")(q), r"kernel cannot be used inside.*mass_matrix\(\.\.\.\) itself"),
-        (lambda r, q: r.discretize(q, 0.0 * q[1:], q[1:], 0.1).A, "zoh' cannot be traced.*'euler' or 'rk4'"),
+        (lambda r, q: r.discretize(q, 0.0 * q[1:], q[1:], 0.1).A, "zoh' cannot be traced.*'euler', 'midpoint' or 'rk4'"),
         (lambda r, q: r.discretize(r.neutral(), np.zeros(r.nv), np.zeros(r.nv), q[0]).A, "zoh' cannot be traced"),
     ],
 )

@@ -33,9 +33,9 @@ def write(path: str | Path, content: str | bytes) -> Path:
 def check(path: str | Path) -> Path:
     """Can this file be written? The folder is made; refused before anything is computed, not afterwards."""
     target = Path(path)
+    if str(path).endswith(("/", os.sep)) or os.path.isdir(target):
+        raise FallingCatError(f"cannot write {str(path)!r}: it is a folder")
     try:
-        if target.is_dir():
-            raise FallingCatError(f"cannot write {str(path)!r}: it is a folder")
         if stream(target) is None and (target.exists() or target.is_symlink()):
             return target
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -14,15 +14,16 @@ from fallingcat.algorithms import configuration
 from fallingcat.algorithms.actuation import Actuation, add_wrenches, driven
 from fallingcat.algorithms.held_wrenches import SIZES, on_bodies
 from fallingcat.algorithms.posed import NO_FORCES
-from fallingcat.algorithms.singular import idle_joints, is_singular
+from fallingcat.algorithms.singular import always_idle, idle_joints
 from fallingcat.choices import check_choice
-from fallingcat.errors import InputError
+from fallingcat.errors import InputError, SingularError
 from fallingcat.lazy import lazy
 from fallingcat.model.model import Model
 from fallingcat.model.report import listed
 from fallingcat.origin import is_own
 from fallingcat.table import BEHIND, FUNCTIONS, NU, Function, Q, Size
 from fallingcat.task import Input, Output, Task
+from fallingcat.text import quoted
 
 __all__ = [
     "BEHIND", "FUNCTIONS", "NU", "Evaluate", "Function", "Q", "Size", "configuration_input", "moving_axes", "quaternions", "task",
@@ -103,18 +104,22 @@ class Evaluate:
     options: tuple[tuple[str, Any], ...] = ()
 
     @lazy
-    def _singular(self) -> bool:
-        return is_singular(self.model)
+    def _always_idle(self) -> list[str]:
+        return always_idle(self.model)
 
     def what_is_singular(self, q: Sequence[float], *_: Any) -> str:
         """The joints that meet no inertia at a configuration, in words; empty if all do."""
-        joints = idle_joints(self.model, q)
-        return f"at this configuration nothing resists {listed(joints)}" if joints else ""
+        return what_is_singular(self.model, q)
 
     def __call__(self, *vectors: Any) -> Any:
         function = FUNCTIONS.get(self.name) or BEHIND[self.name]
-        if function.inverts and self._singular:
-            raise ZeroDivisionError  # whether a pivot is zero but for rounding depends on the function and the representation
+        if function.inverts and self._always_idle:
+            # Whether a pivot is zero but for rounding depends on the function and the representation: none of them is tried.
+            raise SingularError(
+                f"{self.name}: the mass matrix is singular",
+                got=f"whatever the configuration nothing resists {_in_words(self.model, self._always_idle)}",
+                hint="some motion meets no inertia: give the links rotational inertia; 'fallingcat doctor' names the suspects",
+            )
         own = list(vectors[: len(function.inputs)])
         options = dict(self.options)
         if self.actuation is not None and function.actuated:
@@ -124,6 +129,19 @@ class Evaluate:
             own[-1], thrust = driven(self.model, own[-1], self.actuation)
             forces = add_wrenches(forces, thrust)
         return function.algorithm(self.model, *own, *([forces] if forces else []), **options)
+
+
+def what_is_singular(model: Model, q: Sequence[float]) -> str:
+    """The joints that meet no inertia at a configuration, in words; empty if all do."""
+    joints = idle_joints(model, q)
+    return f"at this configuration nothing resists {_in_words(model, joints)}" if joints else ""
+
+
+def _in_words(model: Model, joints: Sequence[str]) -> str:
+    """Joints by name, and the floating base by its link."""
+    base = model.bodies[0].joint_name if model.floating else None
+    words = [listed([name for name in joints if name != base])] if set(joints) != {base} else []
+    return " and ".join(words + [f"the floating base {quoted(model.base)}"] * (base in joints))
 
 
 @dataclass(frozen=True)

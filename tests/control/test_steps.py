@@ -11,7 +11,7 @@ import scipy.linalg
 import fallingcat as fc
 from trees import ALL, Array, plain, random_tree, relative_error, state
 
-METHODS = ("euler", "rk4")
+METHODS = ("euler", "midpoint", "rk4")
 GROUPS = ("revolute", "spherical", "planar", "floating")
 
 
@@ -26,7 +26,7 @@ def marched(robot: fc.Robot, q: Array, nu: Array, tau: Array, time: float, steps
     return q, nu
 
 
-@pytest.mark.parametrize(("method", "order"), [("euler", 1), ("rk4", 4)])
+@pytest.mark.parametrize(("method", "order"), [("euler", 1), ("midpoint", 2), ("rk4", 4)])
 @pytest.mark.parametrize("floating", [True, False])
 def test_order_of_convergence(method: str, order: int, floating: bool) -> None:
     """Halving the step divides the error by 2^order, also on spherical, planar and free joints; against 128 fine steps."""
@@ -142,7 +142,7 @@ def test_all_methods_agree_to_their_order() -> None:
     q = robot.random_configuration(0)
     tau = robot.gravity_torque(q)
     still = np.zeros(robot.nv)
-    for method, order in (("euler", 2), ("rk4", 5)):
+    for method, order in (("euler", 2), ("midpoint", 3), ("rk4", 5)):
         errors = []
         for dt in (0.04, 0.02):
             exact, ours = robot.discretize(q, still, tau, dt), robot.discretize(q, still, tau, dt, method)
@@ -214,7 +214,7 @@ def test_no_time_is_no_step(robot: fc.Robot, rng: np.random.Generator) -> None:
 
 def test_mistakes_are_refused(robot: fc.Robot, rng: np.random.Generator) -> None:
     q, nu, tau = state(robot, rng)
-    with pytest.raises(fc.InputError, match=r"unknown method.*'euler' or 'rk4'"):
+    with pytest.raises(fc.InputError, match=r"unknown method.*'euler', 'midpoint' or 'rk4'"):
         robot.step(q, nu, tau, 0.1, "zoh")
     with pytest.raises(fc.InputError, match=r"unknown method.*'zoh'"):
         robot.discretize(q, nu, tau, 0.1, "tustin")

@@ -19,8 +19,9 @@ from trees import STEP
 TOLERANCE = 1e-10
 
 CASES: list[tuple[str, dict[str, Any]]] = [
-    ("step", {"method": "euler"}), ("step", {"method": "rk4"}), ("state_plus", {}), ("state_minus", {}), ("linearize", {}),
-    ("discretize", {"method": "euler"}), ("discretize", {"method": "rk4"}),
+    ("step", {"method": "euler"}), ("step", {"method": "midpoint"}), ("step", {"method": "rk4"}),
+    ("state_plus", {}), ("state_minus", {}), ("linearize", {}),
+    ("discretize", {"method": "euler"}), ("discretize", {"method": "midpoint"}), ("discretize", {"method": "rk4"}),
 ]  # fmt: skip
 
 COMPLEX: dict[str, Callable[..., Any]] = {

@@ -65,6 +65,8 @@ def test_nothing_at_all() -> None:
     assert (none.T @ none).rows == []
     assert (none @ none.T).rows == [[0.0] * 6] * 6
     assert Matrix.blocks([[none, Matrix.identity(6)]]).rows == Matrix.identity(6).rows
+    with pytest.raises(ValueError, match=r"differ in width: \[\[3\], \[2\]\]"):
+        Matrix.blocks([[Matrix.zero(2, 3)], [Matrix.zero(2, 2)]])
 
 
 def traced(function: Any, size: int, shape: tuple[int, int]) -> Program:

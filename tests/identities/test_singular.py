@@ -194,3 +194,60 @@ def test_a_long_chain_is_not_taken_for_singular() -> None:
         b.joint(f"joint{k}", "revolute", f"link{k}", f"link{k + 1}", axis=(0, 1, 0), xyz=(1, 0, 0))
     model = fc.load(b).model
     assert idle_joints(model, configuration.neutral(model)) == []
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is made of these functions
+
+
+@pytest.mark.parametrize("name", ["inverse_mass_matrix", "forward_dynamics"])
+def test_derivatives_are_singular_where_the_function_is(name: str) -> None:
+    """Products with derivatives raise for one state; in a batch they are NaN there, with a warning, and nowhere else."""
+    robot = fc.load(gimbal(), floating=False)
+    Q = np.array([[0.1, 0.4], [0.0, 0.0], [0.2, 0.7]])
+    ones = [np.ones(2)] * 5
+    seeds = {"vjp": [np.ones((2, 2))] if name == "inverse_mass_matrix" else ones[:3], "jvp": ones[: 2 * INVERTING[name] - 1]}
+    for kind, others in seeds.items():
+        derivative = getattr(robot, kind)(name)
+        with pytest.raises(fc.SingularError, match="'first'"):
+            derivative(Q[1], *others)
+        with pytest.warns(fc.SingularWarning, match=r"\[1\].*'first'"):
+            batch = first_entries(derivative(Q, *others))
+        assert np.isnan(batch[1].flat[0])
+        for k in (0, 2):
+            assert np.array_equal(batch[k], first_entries(derivative(Q[k], *others)))
+
+
+def test_own_functions_say_what_is_singular() -> None:
+    robot = fc.load(gimbal(), floating=False)
+    ours = fc.compile(lambda r, q, nu, tau: r.forward_dynamics(q, nu, tau), robot)
+    x = np.ones(2)
+    with pytest.raises(fc.SingularError, match="'first'"):
+        ours(np.zeros(2), x, x)
+    with pytest.raises(fc.SingularError, match="'first'"):
+        ours.vjp(np.zeros(2), x, x, x)
+    with pytest.warns(fc.SingularWarning, match=r"\[1\].*'first'"):
+        found = ours(np.array([[0.1, 0.4], [0.0, 0.0]]), x, x)
+    assert np.array_equal(np.isnan(found).any(axis=1), [False, True])
+    height = fc.compile(lambda r, q: r.center_of_mass(q)[2], robot)
+    assert height.kernel.task.explain is None
+
+
+def test_a_rollout_names_the_joint() -> None:
+    robot = fc.load(gimbal(), floating=False)
+    q = np.array([[0.1, 0.4], [0.0, 0.0]])
+    with pytest.warns(fc.SingularWarning), pytest.raises(fc.SingularError, match=r"rollout.*from 0 s on.*\[1\].*'first'"):
+        robot.rollout(q, np.zeros(2), np.zeros((3, 2)), 1e-3)
+
+
+@pytest.mark.parametrize("make", [point, rod, two_points, on_the_axis])
+def test_a_singular_floating_base_is_named(make: Callable[[], fc.Builder]) -> None:
+    """The doctor warns of it, and functions that divide by its inertia raise, for one state and for many: none has a result."""
+    found = [f for f in fc.diagnose(make()) if "floating base" in str(f)]
+    assert len(found) == 1
+    assert "'body'" in str(found[0])
+    robot = fc.load(make())
+    q, x = robot.random_configuration(1), np.ones(robot.nv)
+    for states in (q, np.stack([q, q])):
+        with pytest.raises(fc.SingularError, match="whatever the configuration nothing resists the floating base 'body'"):
+            robot.forward_dynamics(states, x, x)

@@ -147,6 +147,15 @@ def test_what_is_refused() -> None:
         robot.area_estimate(shapes[:20], T[:20])
     with pytest.raises(fc.InputError, match="two times"):
         robot.reconstruct(q0, shapes[:1], T[:1])
+    for wrong in ("shapes", [[1.0, 2.0], [3.0]], 1j * shapes, None, lambda t: None, lambda t: ("s", "ds", "dds")):
+        for call in (lambda x: robot.reconstruct(q0, x, T), lambda x: robot.area_estimate(x, T)):
+            with pytest.raises(fc.InputError, match="shapes does not"):
+                call(wrong)
+    with pytest.raises(fc.InputError, match="momentum does not hold real numbers"):
+        robot.reconstruct(q0, shapes, T, "none")  # type: ignore[arg-type]
+    for tolerance in (0.0, -1.0, np.nan, "fine", None):
+        with pytest.raises(fc.InputError, match="tolerance does not fit; expected: a positive number"):
+            robot.reconstruct(q0, shapes, T, tolerance=tolerance)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["reconstruct", "area_estimate"])

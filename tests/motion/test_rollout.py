@@ -227,3 +227,14 @@ def test_a_motion_that_explodes_says_when_and_whose() -> None:
     controls[1, 2] = np.nan
     with pytest.raises(fc.InputError, match=r"not finite from 0.002 s on, of 1 robots of 3, first of \[1\]"):
         robot.rollout(q, nu, controls, DT)
+
+
+def test_wrenches_over_time_are_not_taken_for_robots() -> None:
+    robot = fc.load("spacearm")
+    q, nu = states(robot, ())
+    over_time = {"hand": np.zeros((4, 6))}
+    with pytest.raises(fc.InputError, match=r"rollout: wrenches have more axes.*\(6,\).*step in a loop"):
+        robot.rollout(q, nu, np.zeros((4, robot.n)), DT, wrenches=over_time)
+    with pytest.raises(fc.InputError, match="simulate: wrenches have more axes"):
+        robot.simulate(q, nu, DT, wrenches=over_time)
+    assert robot.rollout(q, nu, np.zeros((4, 3, robot.n)), DT, wrenches=over_time).q.shape == (4, 4, robot.nq)

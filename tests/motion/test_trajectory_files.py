@@ -106,3 +106,11 @@ def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(fc.FallingCatError, match=r"fallingcat\[parquet\]"):
         traj.save(tmp_path / "motion.parquet")
+
+
+def test_arguments_the_wrong_way_round() -> None:
+    robot = fc.load("spacearm")
+    with pytest.raises(fc.InputError, match=r"not a robot.*a robot, then a path"):
+        fc.Trajectory.load("motion.npz", robot)  # type: ignore[arg-type]
+    with pytest.raises(fc.InputError, match="not a path"):
+        fc.Trajectory.load(robot, 3)  # type: ignore[arg-type]

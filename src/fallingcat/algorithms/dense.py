@@ -36,7 +36,10 @@ class Matrix:
     def blocks(grid: Sequence[Sequence[Matrix]]) -> Matrix:
         """From blocks, row by row."""
         rows = [[x for part in parts for x in part] for line in grid for parts in zip(*line, strict=True)]
-        return Matrix(rows, sum(block.width for block in grid[0]))
+        width = sum(block.width for block in grid[0])
+        if any(sum(block.width for block in line) != width for line in grid):
+            raise ValueError(f"rows of blocks differ in width: {[[block.width for block in line] for line in grid]}")
+        return Matrix(rows, width)
 
     @staticmethod
     def columns(vectors: Sequence[Motion] | Sequence[Force]) -> Matrix:

@@ -15,8 +15,14 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-OTHER_ROOMS = ("apps", "cli", "scale", "robots", "__pycache__")
-"""Folders whose files have no part in compiled code: a new page of a report compiles nothing anew."""
+MAKERS = (
+    "spatial", "algorithms", "trace", "codegen", "scalar", "elementary", "tensors", "task", "lazy", "table", "origin",
+    "functions", "model/description", "model/joints", "model/model", "arrays/arguments", "arrays/memory",
+    "robot/constraint_tasks", "frameworks/entries", "frameworks/casadi_compiled",
+)  # fmt: skip
+"""Rooms and modules that have a part in the code of tasks which are known by a key: the algorithms, what they run through on
+their way to machine code, and the makers of such tasks. A new page of a report, reader of files or method compiles nothing anew;
+what a task without a key runs through is in its program, which is its key."""
 
 SUFFIXES = (".py", ".pyc", ".so", ".pyd")
 
@@ -39,9 +45,11 @@ def _walk(folder: Traversable, path: str) -> Iterator[tuple[str, Traversable]]:
     """Every file that counts, under the name that its module would have as `__file__`."""
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         below = os.path.join(path, entry.name)
+        module = os.path.relpath(below, _ROOT).replace(os.sep, "/").partition(".")[0]
         if entry.name.endswith(SUFFIXES):
-            yield below, entry
-        elif entry.name not in OTHER_ROOMS and entry.is_dir():
+            if module.startswith(tuple(f"{maker}/" for maker in MAKERS)) or module in MAKERS:
+                yield below, entry
+        elif any(f"{maker}/".startswith(f"{module}/") for maker in MAKERS) and entry.is_dir():
             yield from _walk(entry, below)
 
 

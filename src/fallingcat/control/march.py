@@ -95,6 +95,16 @@ def _euler(march: March, q: Array, to_q: Array, to_nu: Array) -> None:
     march._robot.integrate(q, w[0], out=to_q)
 
 
+def _midpoint(march: March, q: Array, to_q: Array, to_nu: Array) -> None:
+    """The explicit midpoint rule: x+ = x + dt k(x + dt/2 k(x)). Second order."""
+    nu, Y = march._nu, march._q
+    march._sum((0,), (1 / 2,))
+    march._plus(q, nu[0], Y[1], nu[1])
+    march._rate(1, Y[1])
+    march._sum((1,), (1.0,))
+    march._plus(q, nu[0], to_q, to_nu)
+
+
 def _rk4(march: March, q: Array, to_q: Array, to_nu: Array) -> None:
     """The commutator-free method of Celledoni, Marthinsen and Owren (2003), for left-trivialized velocities. Fourth order."""
     nu, Y = march._nu, march._q
@@ -113,7 +123,9 @@ def _rk4(march: March, q: Array, to_q: Array, to_nu: Array) -> None:
     march._plus(Y[0], to_nu, to_q, to_nu)
 
 
-METHODS: dict[str, tuple[int, Callable[[March, Array, Array, Array], None]]] = {"euler": (1, _euler), "rk4": (4, _rk4)}
+METHODS: dict[str, tuple[int, Callable[[March, Array, Array, Array], None]]] = {
+    "euler": (1, _euler), "midpoint": (2, _midpoint), "rk4": (4, _rk4),
+}  # fmt: skip
 """Stages, and the method from the first stage on."""
 FACTORS = (1.0, 1 / 2, -1 / 2, 1 / 4, 1 / 6, -1 / 12)
 

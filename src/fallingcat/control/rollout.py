@@ -167,5 +167,11 @@ def start(robot: Robot, where: str, q: Any, nu: Any, h: float, wrenches: Any, le
     forces = None if wrenches is None else robot._on_bodies(where, wrenches)
     task, values, _ = task_of(robot, where, (q, nu, np.zeros((*leading, robot.nv))), forces, Step)
     _, motion = prepared(robot, task, values, forces, {}, h, None, derivatives=False)
+    robots = np.broadcast_shapes(np.shape(q)[:-1], np.shape(nu)[:-1], leading)
+    if motion.nu.shape[:-1] != robots:  # an axis of times would pass for one of robots
+        raise InputError(
+            f"{where}: wrenches have more axes than there are robots", expected=f"(6,), or {(*robots, 6)}, held all the time",
+            got=f"wrenches for {motion.nu.shape[:-1]} robots", hint="for wrenches that change, call step in a loop",
+        )  # fmt: skip
     robot.integrate(motion.q, np.zeros(robot.nv))  # refuses quaternions that are none
     return motion

@@ -101,7 +101,7 @@ def _flow(robot: Robot, motion: Motion) -> tuple[Array, Array]:
     if A.dtype == object or motion.dt.dtype == object:
         raise TraceError(
             "discretize with method='zoh' cannot be traced: how often the matrix exponential squares depends on its values; "
-            "use method='euler' or 'rk4', or linearize"
+            "use method='euler', 'midpoint' or 'rk4', or linearize"
         )
     whole = np.zeros((*A.shape[:-2], m + robot.m, m + robot.m))
     whole[..., :m, :m], whole[..., :m, m:] = A, B
@@ -253,13 +253,18 @@ def _product(A: Any, B: Array) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The two methods
+# The methods
 
 
 def _euler(motion: Motion, x: State, dt: Array) -> State:
     """Semi-implicit Euler: nu+ = nu + dt FD, q+ = integrate(q, dt nu+). First order."""
     faster = motion.plus(x, motion.half(motion.rate(x), lower=True).times(dt))
     return motion.plus(faster, motion.velocity(faster).times(dt))
+
+
+def _midpoint(motion: Motion, x: State, dt: Array) -> State:
+    """The explicit midpoint rule: x+ = x + dt k(x + dt/2 k(x)). Second order."""
+    return motion.plus(x, motion.rate(motion.plus(x, motion.rate(x).times(dt / 2))).times(dt))
 
 
 def _rk4(motion: Motion, x: State, dt: Array) -> State:
@@ -274,7 +279,7 @@ def _rk4(motion: Motion, x: State, dt: Array) -> State:
     return motion.plus(motion.plus(x, first), second)
 
 
-SCHEMES = {"euler": _euler, "rk4": _rk4}
+SCHEMES = {"euler": _euler, "midpoint": _midpoint, "rk4": _rk4}
 
 
 # ---------------------------------------------------------------------------------------------------------------------

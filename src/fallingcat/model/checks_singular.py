@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from fallingcat.model.checks_joints import SMALLEST
-from fallingcat.model.checks_tree import joint_label
+from fallingcat.model.checks_tree import joint_label, link_label
 from fallingcat.model.description import Description, Joint, Vector
 from fallingcat.model.mimics import Following, resolve
 from fallingcat.model.report import Report, listed
@@ -55,15 +55,27 @@ def check_neutral(description: Description, bodies: list[WeldedBody], report: Re
     articulated = {body.links[0].name: body.inertia.copy() for body in bodies}
     composite = {body.links[0].name: body.inertia.copy() for body in bodies}
     parents = {joint.child: body for body in bodies for joint in body.exits}
+    all_move = True
     for body in reversed(bodies):
         joint, name = body.entrance, body.links[0].name
-        if joint is None or not np.isfinite(composite[name]).all():
+        if not np.isfinite(composite[name]).all():
+            all_move = False
+            continue
+        if joint is None:
+            if all_move and not description.world and _base_is_idle(articulated[name], composite[name]):
+                report.warning(
+                    "nothing resists some turn of the robot as a whole: with a floating base the mass matrix is singular, and "
+                    "forward dynamics impossible",
+                    hint="give the links rotational inertia, or load the robot with floating=False",
+                    element=link_label(body.links[0]), line=body.links[0].line,
+                )  # fmt: skip
             continue
         S = _motions(joint)
         U = articulated[name] @ S
         D, carried = S.T @ U, S.T @ composite[name] @ S
         lost = np.linalg.eigvalsh(D)[0] <= _LOST * np.trace(carried)
         if lost:
+            all_move = False
             report.warning(
                 f"at the neutral configuration the joint moves {listed([link.name for link in body.links])} and what it carries "
                 "without moving any mass: the mass matrix is singular there, and forward dynamics impossible",
@@ -74,6 +86,15 @@ def check_neutral(description: Description, bodies: list[WeldedBody], report: Re
         X = _to_child(*parent.places[joint.name])
         articulated[parent.links[0].name] += X.T @ passed @ X
         composite[parent.links[0].name] += X.T @ composite[name] @ X
+
+
+def _base_is_idle(articulated: Array, composite: Array) -> bool:
+    """Can a free base with this inertia (angular part first) move without moving any mass?"""
+    turns, couples, slides = articulated[:3, :3], articulated[:3, 3:], articulated[3:, 3:]
+    if np.linalg.eigvalsh(slides)[0] <= _LOST * np.trace(composite[3:, 3:]):
+        return True
+    about_the_center = turns - couples @ np.linalg.solve(slides, couples.T)
+    return bool(np.linalg.eigvalsh(about_the_center)[0] <= _LOST * np.trace(composite[:3, :3]))
 
 
 def _to_child(R: Array, p: Array) -> Array:

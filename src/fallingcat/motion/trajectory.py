@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.errors import InputError
 from fallingcat.motion import files, spline
-from fallingcat.trace.arrays import real
+from fallingcat.text import shown
 
 if TYPE_CHECKING:
     from fallingcat.robot.robot import Robot
@@ -127,24 +128,38 @@ class Trajectory:
 
         Parquet needs pyarrow: pip install 'fallingcat[parquet]'.
         """
-        return files.save(self, Path(path))
+        return files.save(self, _path("save", path))
 
     @classmethod
     def load(cls, robot: Robot, path: str | Path) -> Trajectory:
         """Read what `save` has written for this robot; a file of another robot, base or order of joints is refused."""
-        return cls(robot, *files.load(robot, Path(path)))
+        if not hasattr(robot, "joint_names"):
+            hint = "fc.Trajectory.load(robot, path)"
+            raise InputError("Trajectory.load: not a robot", expected="a robot, then a path", got=shown(robot), hint=hint)
+        return cls(robot, *files.load(robot, _path("load", path)))
 
 
-def _numbers(name: str, value: Any) -> Array:
+def _path(method: str, path: Any) -> Path:
     try:
-        return np.array(real(value), dtype=np.float64)
+        return Path(path)
+    except TypeError:
+        raise InputError(f"Trajectory.{method}: not a path", expected="the name of a file", got=shown(path)) from None
+
+
+def check_numbers(what: str, value: Any) -> Array:
+    """A new array of real numbers; refuses strings, complex numbers, None, and rows of different lengths."""
+    try:
+        a = np.asarray(value)
     except (TypeError, ValueError):
-        raise InputError(f"a trajectory's {name} does not hold real numbers", got=type(value).__name__) from None
+        a = np.array(None)
+    if a.dtype.kind not in "fiub" and not (a.dtype == object and all(isinstance(x, Real) for x in a.flat)):
+        raise InputError(f"{what} does not hold real numbers", expected="an array of them", got=shown(value))
+    return np.array(a, dtype=np.float64)
 
 
 def check_times(value: ArrayLike) -> Array:
     """Times as an array, refused unless they increase."""
-    t = _numbers("t", value)
+    t = check_numbers("a trajectory's t", value)
     if t.ndim != 1 or not len(t):
         raise InputError("a trajectory's times have the wrong shape", expected="(times,), at least one", got=str(t.shape))
     if not np.all(np.isfinite(t)) or not np.all(np.diff(t) > 0.0):
@@ -153,7 +168,7 @@ def check_times(value: ArrayLike) -> Array:
 
 
 def _samples(name: str, value: ArrayLike, count: int, size: int) -> Array:
-    x = _numbers(name, value)
+    x = check_numbers(f"a trajectory's {name}", value)
     if x.shape[-2:] != (count, size):
         raise InputError(f"a trajectory's {name} has the wrong shape", expected=f"(..., {count}, {size})", got=str(x.shape))
     if not np.all(np.isfinite(x)):

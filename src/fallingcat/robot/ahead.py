@@ -16,7 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from fallingcat.choices import check_choice
 from fallingcat.codegen import cache
+from fallingcat.control.march import METHODS
+from fallingcat.errors import InputError
+from fallingcat.text import shown
 
 Job = tuple[str, dict[str, Any]]
 """The name of a function and its options."""
@@ -31,9 +35,42 @@ for name, options, single, batch in jobs:
 """
 
 
-def as_jobs(functions: Iterable[str | tuple[str, Mapping[str, Any]]]) -> list[Job]:
-    """Names, or names with options, as jobs."""
-    return [(job, {}) if isinstance(job, str) else (job[0], dict(job[1])) for job in functions]
+STEP = ("forward_dynamics", "integrate")
+COMPOSED = {
+    "frame_pose": ("pose_of_place",), "state_plus": ("integrate",), "state_minus": ("difference",),
+    "step": STEP, "rollout": STEP, "simulate": STEP,
+}  # fmt: skip
+"""Methods that are not one compiled function, and those that they run."""
+
+
+def as_jobs(robot: Any, functions: Any) -> list[Job]:
+    """Names, or names with options, as jobs: the compiled functions that the methods of these names run."""
+    if not isinstance(functions, Iterable):
+        raise InputError("compile: no functions", expected="a list of names, or of (name, options)", got=shown(functions))
+    jobs: list[Job] = []
+    for job in functions:
+        name, options = (job, {}) if isinstance(job, str) else job if isinstance(job, tuple) and len(job) == 2 else (None, None)
+        if not isinstance(name, str) or not isinstance(options, Mapping):
+            raise InputError("compile: not a function", expected="a name, or (name, options)", got=shown(job))
+        jobs += [made for made in _behind(robot, name, dict(options)) if made not in jobs]
+    return jobs
+
+
+def _behind(robot: Any, name: str, options: dict[str, Any]) -> list[Job]:
+    """The compiled functions behind a method, and their options."""
+    names: tuple[str, ...] = COMPOSED.get(name, (name,))
+    if name == "frame_pose":
+        robot.kernel(name, **options)  # is there such a frame?
+        options = {}
+    elif name in ("step", "rollout"):
+        check_choice("method", options.pop("method", "euler"), METHODS)
+    elif name == "discretize":
+        method = options.pop("method", "zoh")
+        check_choice("method", method, ("zoh", *METHODS))
+        names = ("linearize",) if method == "zoh" else (*STEP, "forward_dynamics_derivatives", "integrate_derivatives")
+    driven = robot._actuation is not None and (name == "linearize" or name == "discretize" or names == STEP)
+    inputs = {"inputs": "u"} if driven else {}
+    return [(n, options | (inputs if n not in ("integrate", "integrate_derivatives") else {})) for n in names]
 
 
 def compile_ahead(robot: Any, jobs: Sequence[Job], single: bool, batch: bool, progress: bool) -> None:

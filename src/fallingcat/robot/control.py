@@ -75,8 +75,8 @@ class Control(Part):
     ) -> Discretization:
         """z after the time dt = A z + B u, with inputs u held: .A (..., 2nv, 2nv) .B (..., 2nv, m).
 
-        method: "zoh", the exact flow of the linearization (eq. 42) under constant input; "euler" or "rk4", the exact
-        derivative of `step` with the same method, from tangent to tangent. dt and tau as in `step`.
+        method: "zoh", the exact flow of the linearization (eq. 42) under constant input; "euler", "midpoint" or "rk4", the
+        exact derivative of `step` with the same method, from tangent to tangent. dt and tau as in `step`.
         """
         return steps.discretize(self._robot, q, nu, tau, dt, method, wrenches, out)
 
@@ -94,8 +94,9 @@ class Control(Part):
     ) -> Step:
         """The state after the time dt with tau held: .q (..., nq) .nu (..., nv). Orientations stay on their group.
 
-        method: "euler", semi-implicit, first order; "rk4", the commutator-free method of Celledoni, Marthinsen and Owren
-        (2003), fourth order. dt: a number, or one for each state. tau: nv entries, base wrench first, or the m inputs u.
+        method: "euler", semi-implicit, first order; "midpoint", the explicit rule, second order; "rk4", the commutator-free
+        method of Celledoni, Marthinsen and Owren (2003), fourth order.
+        dt: a number, or one for each state. tau: nv entries, base wrench first, or the m inputs u.
         """
         return steps.step(self._robot, q, nu, tau, dt, method, wrenches, out)
 

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fallingcat.algorithms.actuation import Actuation, FrameInput, base_column, moves_nothing
 from fallingcat.errors import InputError
 from fallingcat.model.description import Actuator
 from fallingcat.model.model import Model
+from fallingcat.motion.trajectory import check_numbers
 from fallingcat.suggest import closest
+from fallingcat.text import shown
 
 Vector = tuple[float, float, float]
 
@@ -128,9 +130,9 @@ def _of_actuators(model: Model, actuators: list[Actuator]) -> Actuation:
 def _of_matrix(model: Model, given: Any) -> Actuation:
     expected = f"a matrix of numbers with {model.nv} rows, or a list of joints, fc.thruster(...) and fc.wrench_input(...)"
     try:
-        S: NDArray[np.float64] = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("with_actuation: these are no inputs", expected=expected, got=repr(given)) from None
+        S = check_numbers("with_actuation", given)
+    except InputError:
+        raise InputError("with_actuation: these are no inputs", expected=expected, got=shown(given)) from None
     if S.ndim != 2 or len(S) != model.nv or not np.isfinite(S).all():
         got = f"shape {S.shape}" if np.isfinite(S).all() else "entries that are not finite"
         raise InputError("with_actuation: the matrix does not fit", expected=expected, got=got)

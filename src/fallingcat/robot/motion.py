@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.arrays.foreign import library, or_later
+from fallingcat.arrays.lost import HINT
 from fallingcat.control.drive import Controller
 from fallingcat.control.rollout import Controls, Samples, rollout, step_length
 from fallingcat.control.simulate import simulate
-from fallingcat.errors import InputError
+from fallingcat.errors import InputError, SingularError
+from fallingcat.functions import what_is_singular
 from fallingcat.motion import Trajectory, reconstruction, spline
-from fallingcat.motion.trajectory import check_times
+from fallingcat.motion.trajectory import check_numbers, check_times
 from fallingcat.robot.runner import Part, Wrenches
+from fallingcat.text import shown
 
 if TYPE_CHECKING:
     from fallingcat.robot.robot import Robot
@@ -43,7 +47,8 @@ class Motions(Part):
         or a feedback (q, nu, t) -> tau, a Python function over the leading axes of q and nu or one of `fc.compile` with
         arguments among q, nu and t (one entry), which is asked at the start of each of `steps` steps. It may not write to q
         and nu, and copies what it keeps: with every > 1 their memory is used again.
-        method: as in `step`: the states are those of a loop over `step` to the last bit. wrenches: held during all steps.
+        method: as in `step`: the states are those of a loop over `step` to the last bit.
+        wrenches: as in `step`, held during all steps.
 
         dnu are the accelerations in the states under the torques from there on; at the end, the last controls are held.
 
@@ -55,7 +60,7 @@ class Motions(Part):
         t: Array = h * (every * np.arange(made.q.shape[-2], dtype=np.float64))
         if type(made.q) is not np.ndarray:
             return Rolled.labelled(t, made)  # type: ignore[return-value]
-        _refuse_lost(made, t)
+        _refuse_lost(robot, made, t)
         return Trajectory(robot, t, *made)
 
     def simulate(
@@ -100,8 +105,8 @@ class Motions(Part):
         """
         robot = cast("Robot", self)
         t, path = _path(robot, shapes, times)
-        p = _momentum(momentum)
-        q = reconstruction.converged(robot, path, t, _start(robot, q0, path, t), p, tolerance)
+        p, off = _momentum(momentum), _tolerance(tolerance)
+        q = reconstruction.converged(robot, path, t, _start(robot, q0, path, t), p, off)
         motion = path(t)
         H = robot.split(q)[0]
         mu = None if p is None else np.linalg.solve(robot.locked_inertia(q), reconstruction.to_base(H, p)[..., None])[..., 0]
@@ -145,14 +150,18 @@ class Rolled(NamedTuple):
         return cls(parts[0].coords["time"].rename("t"), *parts)
 
 
-def _refuse_lost(made: Samples, t: Array) -> None:
-    """Raise where a motion has left the numbers, and say when."""
+def _refuse_lost(robot: Robot, made: Samples, t: Array) -> None:
+    """Raise where a motion has left the numbers, and say when, and at which joint if the mass matrix is singular there."""
     lost = ~np.isfinite(made.nu).all(axis=-1) | ~np.isfinite(made.q).all(axis=-1) | ~np.isfinite(made.dnu).all(axis=-1)
     if not lost.any():
         return
     *which, first = min(map(tuple, np.argwhere(lost).tolist()), key=lambda at: at[-1])
     robots = lost.any(axis=-1)
     whose = f", of {int(robots.sum())} robots of {robots.size}, first of [{', '.join(map(str, which))}]" if which else ""
+    q = made.q[(*which, first)]
+    singular = what_is_singular(robot.model, q.tolist()) if np.isfinite(q).all() else ""
+    if singular:
+        raise SingularError(f"rollout: the mass matrix is singular from {t[first]:.6g} s on{whose}", got=singular, hint=HINT)
     raise InputError(
         f"rollout: the motion is not finite from {t[first]:.6g} s on{whose}", expected="a motion that stays finite",
         hint="a smaller dt, method='rk4', smaller gains, or controls without NaN",
@@ -168,7 +177,7 @@ def _path(robot: Robot, shapes: Shapes, times: ArrayLike) -> tuple[Array, recons
         raise InputError("a motion takes two times or more", got=str(len(t)))
     if callable(shapes):
         return t, _checked(robot, shapes)
-    s = np.asarray(shapes, dtype=np.float64)
+    s = check_numbers("the path of shapes", shapes)
     if s.shape != (len(t), robot.nq - 7):
         raise InputError("shapes do not fit", expected=f"({len(t)}, {robot.nq - 7}): a shape for each time", got=str(s.shape))
     samples = Trajectory.from_samples(robot, t, reconstruction.configurations(robot, s))
@@ -186,7 +195,10 @@ def _checked(robot: Robot, shapes: Callable[[Array], Any]) -> reconstruction.Pat
 
     def path(x: Array) -> reconstruction.Motion:
         found = shapes(x)
-        parts = tuple(np.asarray(part, dtype=np.float64) for part in found)
+        if not isinstance(found, Iterable):
+            expected = "shapes, velocities and accelerations"
+            raise InputError("the function of shapes does not fit", expected=expected, got=shown(found))
+        parts = tuple(check_numbers("the function of shapes", part) for part in found)
         if [part.shape for part in parts] != [(len(x), size) for size in sizes]:
             expected = ", ".join(f"({len(x)}, {size})" for size in sizes) + ": shapes, velocities, accelerations"
             raise InputError("the function of shapes does not fit", expected=expected, got=str([part.shape for part in parts]))
@@ -211,8 +223,18 @@ def _first(robot: Robot, path: reconstruction.Path, t: Array) -> Array:
 
 def _momentum(momentum: ArrayLike) -> Array | None:
     """None for no momentum."""
-    p = np.asarray(momentum, dtype=np.float64)
+    p = check_numbers("the momentum", momentum)
     if p.shape not in ((), (6,)) or (p.ndim == 0 and p != 0.0) or not np.all(np.isfinite(p)):
         expected = "0, or (6,): linear and angular, about the origin of the world"
         raise InputError("the momentum does not fit", expected=expected, got=repr(momentum))
     return p if p.any() else None
+
+
+def _tolerance(tolerance: Any) -> float:
+    try:
+        found = float(tolerance)
+    except (TypeError, ValueError):
+        found = math.nan
+    if not (math.isfinite(found) and found > 0.0):
+        raise InputError("reconstruct: the tolerance does not fit", expected="a positive number", got=shown(tolerance))
+    return found

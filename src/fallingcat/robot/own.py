@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from fallingcat.arrays.arguments import in_order
 from fallingcat.arrays.foreign import LazyArrayError
 from fallingcat.codegen import Kernel
 from fallingcat.errors import InputError, TraceError
-from fallingcat.functions import configuration_input
+from fallingcat.functions import Velocities, configuration_input, what_is_singular
 from fallingcat.robot.formulas import Formulas
 from fallingcat.robot.gradients import Derivative, vjp_of
 from fallingcat.robot.robot import Robot
@@ -148,7 +148,24 @@ def _trace(name: str, inputs: tuple[Input, ...], evaluate: _Evaluate) -> tuple[T
             got = f"it returns something with {type(x).__name__} in it"
             raise TraceError(f"{name} cannot be traced: it must return a number or a rectangular array of numbers; {got}")
     task = Task(name, inputs, (Output("result", result.shape),), evaluate)
-    return task, assemble(task, graph, [result.ravel().tolist()])
+    program = assemble(task, graph, [result.ravel().tolist()])
+    if any(c != c for c in program.constants):  # it replaces lost pivots by NaN
+        task = replace(task, explain=_Explain(inputs))
+    return task, program
+
+
+@dataclass(frozen=True)
+class _Explain:
+    """What is singular at the configurations among the arguments."""
+
+    inputs: tuple[Input, ...]
+
+    def __call__(self, *vectors: Any) -> str:
+        for spec, x in zip(self.inputs, vectors, strict=True):
+            found = what_is_singular(spec.tangents.model, x) if isinstance(spec.tangents, Velocities) else ""
+            if found:
+                return found
+        return ""
 
 
 def _name(function: Any) -> str:

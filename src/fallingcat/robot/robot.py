@@ -235,6 +235,12 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions, G
         kept = np.array(actuation.matrix).reshape(self.nv, actuation.m) if matrix else tuple(given)  # type: ignore[arg-type]
         return Robot(self.description, base=self.base, **(self._options | {"inputs": kept}))
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """A robot's actuation is part of what was compiled: it is not set, but another robot has it."""
+        if name == "actuation":
+            raise AttributeError("the actuation of a robot cannot be set: robot.with_actuation(...) is another robot that has it")
+        super().__setattr__(name, value)
+
     def view(self, q: ArrayLike | None = None, nu: ArrayLike | None = None, **options: Any) -> Any:
         """Show the robot in the browser, with sliders, and return the viewer: v.q = ..., v.play(trajectory), v.record(path).
 

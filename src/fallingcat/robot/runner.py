@@ -75,10 +75,8 @@ class Part:
         """
         if not isinstance(name, str) or (name not in FUNCTIONS and name not in BEHIND):
             raise InputError(f"no function {shown(name)}", hint=closest(name, FUNCTIONS))
-        options = check_options(self.model, name, options)
-        if "representation" in (FUNCTIONS.get(name) or BEHIND[name]).options:  # as the methods say
-            options.setdefault("representation", "mixed" if "base" in options else "body")
-        key = (name, *options.items())
+        options = with_defaults(name, check_options(self.model, name, options))
+        key = (name, *sorted(options.items()))
         found = self._kernels.get(key)
         if found is None:
             found = self._kernels.setdefault(key, Kernel(self._made(name, options)))
@@ -95,7 +93,7 @@ class Part:
         >>> robot.compile(["inverse_dynamics", ("forward_dynamics", {"wrenches": "body"})], batch=True)
         """
         names = [functions] if isinstance(functions, str) else functions
-        compile_ahead(self, as_jobs(names), single, batch, progress)
+        compile_ahead(self, as_jobs(self, names), single, batch, progress)
 
     def _made(self, name: str, options: Mapping[str, Any]) -> Task:
         """The task of a function, with the actuation of the robot where options ask for it."""
@@ -187,6 +185,8 @@ def check_frame(frame: Any) -> None:
 def check_options(model: Model, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a function, if it has them and their values are among those that it knows."""
     function = FUNCTIONS.get(name) or BEHIND[name]
+    if name == "base_change" and "frame" in options and "base" not in options:  # as the method calls it
+        options = {"base" if option == "frame" else option: value for option, value in options.items()}
     known = (*function.options, *(("representation",) if function.any_representation else ()), "wrenches", "inputs")
     for option, value in options.items():
         if option not in known:
@@ -204,6 +204,20 @@ def check_options(model: Model, name: str, options: Mapping[str, Any]) -> dict[s
         options = {**options, "base": tuple(base) if isinstance(base, list) else base}
         check_base(model, options["base"], options.get("target_representation", options.get("representation", "mixed")))
     return dict(options)
+
+
+def with_defaults(name: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a function as its method fills them in, or leaves them out; refuses a frame that is missing."""
+    function = FUNCTIONS.get(name) or BEHIND[name]
+    needed = "frame" if "frame" in function.options else "base" if name == "base_change" else ""
+    if needed and needed not in options:
+        raise InputError(f"{name}: no frame", expected='the name of one, as in frame="hand"')
+    if "base" in function.options:
+        options.setdefault("base", None)
+    if "representation" in function.options:
+        options.setdefault("representation", "mixed" if "base" in options else "body")
+    usual = {"group": "product"} | ({"representation": "body"} if function.any_representation else {})
+    return {option: value for option, value in options.items() if option not in usual or usual[option] != value}
 
 
 WORDS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -36,7 +37,8 @@ def _atan2(y: Scalar, value: Scalar, b: Scalar, a: Scalar) -> Partials:
 
 
 def _select(y: Scalar, value: Scalar, x: Scalar, z: Scalar, a: Scalar, b: Scalar) -> Partials:
-    return None, None, scalar.where_less(x, z, y, 0.0), scalar.where_less(x, z, 0.0, y)
+    """Of the value that is chosen. Where a lost value is replaced by NaN its derivatives are lost, too: not zero, but NaN."""
+    return None, None, scalar.where_less(x, z, y, math.nan if is_nan(b) else 0.0), scalar.where_less(x, z, 0.0, y)
 
 
 PARTIALS: dict[str, Rule] = {
@@ -55,6 +57,11 @@ PARTIALS: dict[str, Rule] = {
     "select": _select,
     "taint": lambda y, v, a: (None,),
 }
+
+
+def is_nan(x: Any) -> bool:
+    """The constant that stands in the place of lost values."""
+    return type(x) is float and x != x
 
 
 def is_zero(x: Any) -> bool:

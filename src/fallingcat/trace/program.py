@@ -22,7 +22,7 @@ from fallingcat.trace.dots import DotTable
 from fallingcat.trace.expr import Block, Expr, check_graph, node_id, wrap
 from fallingcat.trace.graph import Graph
 from fallingcat.trace.ops import OPS
-from fallingcat.trace.rules import is_guard
+from fallingcat.trace.rules import is_lost_below_a_bound
 from fallingcat.trace.sums import start_sums
 
 Operation = str | BlockOp | DotTable
@@ -205,7 +205,7 @@ def _taint(graph: Graph, outputs: list[list[int]], inputs: int) -> None:
         return
     used = _needed(graph, outputs)
     unused = [i for i in range(inputs) if i not in used]
-    guards = [i for i in used if is_guard(graph, i)]
+    guards = [i for i in used if is_lost_below_a_bound(graph, i)]
     if guards:
         reached = _needed(graph, [target[:1]])
         unused += [i for i in guards if i not in reached]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from fallingcat import scalar
 from fallingcat.scalar import Scalar
 from fallingcat.trace.blocks import Entry, Pack, Product
 from fallingcat.trace.dots import DotTable
-from fallingcat.trace.partials import PARTIALS, is_zero
+from fallingcat.trace.partials import PARTIALS, is_nan, is_zero
 from fallingcat.trace.replay import Replay, factors, flat, is_copy, rows
 
 
@@ -35,7 +36,7 @@ def _operation(op: str, value: Scalar, x: list[Scalar], dx: list[Scalar]) -> Sca
     if all(map(is_zero, dx)):
         return 0.0
     if op == "select":
-        return scalar.where_less(x[0], x[1], dx[2], dx[3])
+        return scalar.where_less(x[0], x[1], dx[2], math.nan if is_nan(x[3]) else dx[3])
     total: Scalar = 0.0
     for slope, tangent in zip(PARTIALS[op](1.0, value, *x), dx, strict=True):
         if not is_zero(slope) and not is_zero(tangent):
