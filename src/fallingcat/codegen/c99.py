@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Container, Sequence
 
 from fallingcat.codegen.backend import Array, Backend, Body, Place, Written, write
@@ -135,7 +134,8 @@ class CBody(Body):
         self._lines: list[str | Operation] = []
         self._fused: set[str] = set()
         """Names of values that are rounded once."""
-        self._uses: Counter[str] = Counter()
+        self._plain: set[str] = set()
+        """Names of values that are used without a minus sign."""
         self._kind = "FC_PIECE"
 
     @property
@@ -154,29 +154,28 @@ class CBody(Body):
 
     def store(self, array: str, index: int, value: str) -> None:
         self.used.add(array)
-        self._uses[value] += 1
+        self._plain.add(value)
         self._lines.append(f"  {array}[{index}] = {value};")
 
     def operate(self, name: str, op: str, args: Sequence[str]) -> str:
+        if op == "fnma" and args[0] in self._fused and args[1] not in self._fused:
+            args = (args[1], args[0], args[2])
         self._lines.append((name, op, args))
-        self._uses.update(args)
+        self._plain.update(a for k, a in enumerate(args) if k != MINUS.get(op))
         if op in FUSED:
             self._fused.add(name)
         return name
 
     def _spelled(self, name: str, op: str, args: Sequence[str]) -> str:
-        """A line, once all uses are known: a compiler joins a minus sign to a value that nothing else uses."""
-        alone = [a in self._fused and self._uses[a] == 1 for a in args]
-        if op == "fnma" and alone[0] and not alone[1]:
-            args, alone = (args[1], args[0], args[2]), [False, True, alone[2]]
-        words = [
-            f"FC_NEG({a})" if kept and k == MINUS.get(op) else a for k, (a, kept) in enumerate(zip(args, alone, strict=True))
-        ]
-        text = SPELLINGS[op].format(*words, zero=self.number(0.0)).replace("-FC_NEG", "FC_NEG")
+        """A line, once all uses are known: a compiler joins a minus sign to a value that is not used without it."""
+        minus = args[MINUS[op]] if op in MINUS else ""
+        text = SPELLINGS[op].format(*args, zero=self.number(0.0))
+        if minus in self._fused and minus not in self._plain:
+            text = text.replace(f"-{minus}", f"FC_NEG({minus})", 1)
         return f"  const {self.real} {name} = {text};"
 
     def sincos(self, name: str, angle: str) -> tuple[str, str]:
-        self._uses[angle] += 1
+        self._plain.add(angle)
         self._lines.append(f"  {self.real} s{name}, c{name}; fc_sincos({angle}, &s{name}, &c{name});")
         return f"s{name}", f"c{name}"
 
