@@ -13,10 +13,10 @@ import time
 from pathlib import Path
 
 import fallingcat as fc
-from fallingcat.codegen.backend import identifier
-from fallingcat.deploy.c_files import vectors
 from fallingcat.deploy.chosen import Chosen, choose
+from fallingcat.deploy.project import stem
 from fallingcat.deploy.rate import seconds_per_call
+from fallingcat.deploy.vectors import STATES, vectors
 
 NAMES = (
     "inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
@@ -38,7 +38,7 @@ def main() -> None:
 def from_c(robot: fc.Robot, chosen: Chosen) -> tuple[float, float]:
     """Seconds of a call, and of the compiler."""
     with tempfile.TemporaryDirectory() as folder:
-        name, here = identifier(robot.name), Path(folder)
+        name, here = stem(robot.name), Path(folder)
         fc.export(robot, [chosen], folder)
         started = time.perf_counter()
         subprocess.run(["gcc", *FLAGS, "-c", f"{name}.c", "-o", f"{name}.o"], cwd=here, check=True)
@@ -50,12 +50,12 @@ def from_c(robot: fc.Robot, chosen: Chosen) -> tuple[float, float]:
 
 def timer(check: str, name: str) -> str:
     """The program that checks, with a measurement in place of its comparisons."""
-    head, loop = check.split("  for (int k = 0; k < 3; k++) ", 1)
+    head, loop = check.split(f"  for (int k = 0; k < {STATES}; k++) ", 1)
     call = loop[: loop.index(";") + 1].replace("[k]", "[0]")
-    start = head.rindex(f"static int check_{name}(void)")
+    start = head.rindex(f"static int fc_check_{name}(void)")
     return (
         '#include <time.h>\n#include <stdio.h>\n#include "' + check.split('#include "')[1].split('"')[0] + '"\n'
-        + head[start:].replace(f"static int check_{name}(void)", "int main(void)")
+        + head[start:].replace(f"static int fc_check_{name}(void)", "int main(void)")
         + "  double best = 1e9;\n  for (int n = 0; n < 200; n++) {\n    struct timespec a, b;\n"
         + f"    clock_gettime(CLOCK_MONOTONIC, &a);\n    for (int i = 0; i < 100; i++) {call}\n"
         + "    clock_gettime(CLOCK_MONOTONIC, &b);\n"

@@ -25,6 +25,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", default="c", help="c (default), wasm, or an LLVM triple such as aarch64-linux-gnu")
     parser.add_argument("--cpu", default="", help="the processor of an object file, as LLVM calls it")
     parser.add_argument("--precision", default="double", help="double (default) or float")
+    parser.add_argument("--name", default=None, help="of files and functions, instead of the robot's")
     parser.add_argument("--rate", action="store_true", help="measure how long a call takes here, and say it in the header")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
@@ -34,7 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Load, export, say what was written."""
     robot = load_robot(arguments)
     done = export(
-        robot, arguments.functions, arguments.out, arguments.target, arguments.precision, arguments.cpu, arguments.rate
+        robot, arguments.functions, arguments.out, arguments.target, arguments.precision, arguments.cpu, arguments.rate,
+        arguments.name,
     )  # fmt: skip
     if arguments.json:
         print(json.dumps(as_json(done), indent=2))

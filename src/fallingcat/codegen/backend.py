@@ -159,9 +159,13 @@ class _Walk:
     def everything(self) -> list[Place]:
         return [Place(a.name) for a in self.arrays]
 
+    def piece(self, suffix: str) -> str:
+        """The name of a function; an `identifier` has no two underscores side by side, so that it is nobody else's."""
+        return f"{self.name}__{suffix}"
+
     def begin(self, suffix: str) -> Body:
         self.values, self.pairs = {}, {}
-        return self.backend.body(f"{self.name}_{suffix}", self.arrays)
+        return self.backend.body(self.piece(suffix), self.arrays)
 
     # -----------------------------------------------------------------------------------------------------------------
     # Values
@@ -253,7 +257,7 @@ class _Walk:
             parameters.append(Array("C", op.size, True))
             places.append(Place("workspace", blocks[k]) if output is None else Place(self.outs[output].name))
             loops = product_loops(op) if isinstance(op, Product) else table_loops(op)
-        body = self.backend.body(f"{self.name}_{suffix}", parameters)
+        body = self.backend.body(self.piece(suffix), parameters)
         body.loops(loops)
         return body, places
 

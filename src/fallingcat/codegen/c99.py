@@ -1,6 +1,6 @@
 """C99: a program as functions that need nothing but `fma`, `sqrt`, `rint` and `fabs`.
 
-No allocation, no variables outside of functions, no library sines: `c_library` has the ones of `codegen.mathlib`, operation by
+No allocation, no variables outside of functions, no library sines: `c_sines` has the ones of `codegen.mathlib`, operation by
 operation, so that the results have the bits of compiled kernels wherever `fma` rounds once.
 """
 
@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Sequence
 
-from fallingcat.codegen.arctangent import ARCTAN, QUARTER_PI, TAN_EIGHTH_PI
 from fallingcat.codegen.backend import Array, Backend, Body, Place, Written, write
-from fallingcat.codegen.far_angles import WORDS, digits
-from fallingcat.codegen.mathlib import COS, HALF_PI, LARGE, ROUND_TO_INTEGER, SIN
 from fallingcat.errors import InputError
 from fallingcat.trace.loops import Apply, For, Index, Let, Load, Local, Look, Loops, Number, Real, Set, Statement
 from fallingcat.trace.program import Program
@@ -48,6 +45,8 @@ PREAMBLE = """\
 #define FC_FMA(a, b, c) {fma}(a, b, c)
 #endif
 #define FC_SQRT(a) {sqrt}(a)
+/* -a, where a is a b + c rounded once: GCC would join the two to -a b - c, which is another zero when both cancel. */
+#define FC_NEG(a) FC_FMA(a, {one}, {zero})
 """
 
 _WORDS = """
@@ -56,21 +55,30 @@ return short signed sizeof static struct switch typedef union unsigned void vola
 bitand bitor bool catch class compl concept consteval constexpr constinit const_cast co_await co_return co_yield decltype
 delete dynamic_cast explicit export false friend mutable namespace new noexcept not not_eq nullptr operator or or_eq private
 protected public reinterpret_cast requires static_assert static_cast template this thread_local throw true try typeid
-typename using virtual wchar_t xor xor_eq linux unix main fma fmaf sqrt sqrtf rint rintf fabs fabsf NAN INFINITY
+typename using virtual wchar_t xor xor_eq linux unix main fma fmaf sqrt sqrtf rint rintf fabs fabsf printf at i
 """
 KEYWORDS = frozenset(_WORDS.split())
-"""Of C and C++, and what the text calls."""
+"""Of C and C++, and what the text and the example call and count with."""
 _OWN = re.compile(r"[tsc]\d+|(fc|FC)_.*|FALLINGCAT.*")
+_MACROS = re.compile(
+    "NAN|INFINITY|NULL|EOF|BUFSIZ|I|errno|assert|stdin|stdout|stderr|signbit|is(finite|inf|nan|normal)|near|far|min|max|"
+    "(M|FP|MATH|SEEK|EXIT|TMP|RAND|L|_IO|FLT|DBL|LDBL|CHAR|SHRT|LONG|U?INT|SIZE|PTRDIFF|WCHAR|CLOCKS|SIG)_[A-Z0-9_]+|"
+    "U?INT(_(FAST|LEAST))?(8|16|32|64|MAX|PTR)(_C|_MAX|_MIN)|HUGE_VAL[FL]?|E[A-Z0-9]{2,}|FILE|FILENAME_MAX|FOPEN_MAX|BIG_ENDIAN"
+)
+"""Of headers that are often included before ours."""
 
 
 def reserved(name: str) -> bool:
     """Is this no name for an argument, in C or in C++?"""
-    return name in KEYWORDS or _OWN.fullmatch(name) is not None
+    return name in KEYWORDS or any(form.fullmatch(name) is not None for form in (_OWN, _MACROS))
 
 
-def c_source(program: Program, name: str, precision: str = "double") -> Written:
-    """A program as the C function `name`, after static functions that it calls; what it needs stands in `PREAMBLE`."""
-    return write(program, name, C99(precision), reserved)
+def c_source(program: Program, name: str, precision: str = "double", taken: Container[str] = ()) -> Written:
+    """A program as the C function `name`, after static functions that it calls; what it needs stands in `PREAMBLE`.
+
+    taken: names that its arguments may not have.
+    """
+    return write(program, name, C99(precision), lambda name: reserved(name) or name in taken)
 
 
 def declaration(written: Written, precision: str = "double") -> str:
@@ -89,7 +97,9 @@ def parameter(array: Array, real: str, qualifier: str = "") -> str:
 def preamble(precision: str) -> str:
     """What stands before all functions of a file."""
     suffix = "f" if precision == "float" else ""
-    return PREAMBLE.format(fma=f"fma{suffix}", sqrt=f"sqrt{suffix}")
+    return PREAMBLE.format(
+        fma=f"fma{suffix}", sqrt=f"sqrt{suffix}", one=number(-1.0, precision), zero=number(-0.0, precision)
+    )  # fmt: skip
 
 
 class C99(Backend):
@@ -121,14 +131,19 @@ class CBody(Body):
     def __init__(self, name: str, parameters: Sequence[Array], real: str) -> None:
         self.name, self.parameters, self.real = name, parameters, real
         self.used: set[str] = set()
-        self._lines: list[str] = []
+        self._lines: list[str | Operation] = []
+        self._fused: set[str] = set()
+        """Names of values that are rounded once."""
+        self._plain: set[str] = set()
+        """Names of values that are used without a minus sign."""
         self._kind = "FC_PIECE"
 
     @property
     def text(self) -> str:
         taken = [a for a in self.parameters if a.name in self.used]
         words = ", ".join(f"{'' if a.is_output else 'const '}{self.real} *restrict {a.name}" for a in taken) or "void"
-        return "\n".join([f"{self._kind} void {self.name}({words}) {{", *self._lines, "}", ""])
+        lines = (line if isinstance(line, str) else self._spelled(*line) for line in self._lines)
+        return "\n".join([f"{self._kind} void {self.name}({words}) {{", *lines, "}", ""])
 
     def number(self, value: float) -> str:
         return number(value, self.real)
@@ -139,13 +154,28 @@ class CBody(Body):
 
     def store(self, array: str, index: int, value: str) -> None:
         self.used.add(array)
+        self._plain.add(value)
         self._lines.append(f"  {array}[{index}] = {value};")
 
     def operate(self, name: str, op: str, args: Sequence[str]) -> str:
-        self._lines.append(f"  const {self.real} {name} = {SPELLINGS[op].format(*args, zero=self.number(0.0))};")
+        if op == "fnma" and args[0] in self._fused and args[1] not in self._fused:
+            args = (args[1], args[0], args[2])
+        self._lines.append((name, op, args))
+        self._plain.update(a for k, a in enumerate(args) if k != MINUS.get(op))
+        if op in FUSED:
+            self._fused.add(name)
         return name
 
+    def _spelled(self, name: str, op: str, args: Sequence[str]) -> str:
+        """A line, once all uses are known: a compiler joins a minus sign to a value that is not used without it."""
+        minus = args[MINUS[op]] if op in MINUS else ""
+        text = SPELLINGS[op].format(*args, zero=self.number(0.0))
+        if minus in self._fused and minus not in self._plain:
+            text = text.replace(f"-{minus}", f"FC_NEG({minus})", 1)
+        return f"  const {self.real} {name} = {text};"
+
     def sincos(self, name: str, angle: str) -> tuple[str, str]:
+        self._plain.add(angle)
         self._lines.append(f"  {self.real} s{name}, c{name}; fc_sincos({angle}, &s{name}, &c{name});")
         return f"s{name}", f"c{name}"
 
@@ -197,6 +227,11 @@ SPELLINGS = {
     "sqrt": "FC_SQRT({})", "atan2": "fc_atan2({}, {})", "select": "{0} < {1} ? {2} : {3}", "taint": "{} * {zero}",
 }  # fmt: skip
 """Arguments are names, entries of arrays, or constants, which have no sign outside of brackets."""
+FUSED = ("fma", "fms", "fnma")
+MINUS = {"neg": 0, "fms": 2, "fnma": 0}
+"""Which argument has a minus sign before it."""
+Operation = tuple[str, str, Sequence[str]]
+"""The name of a value, its operation and the arguments."""
 
 
 def index(i: Index) -> str:
@@ -212,9 +247,9 @@ def index(i: Index) -> str:
 
 def number(value: float, real: str = "double") -> str:
     """A constant, exactly; in brackets if it has a sign."""
+    value, suffix = float(value), ""  # numbers of NumPy print otherwise
     if math.isnan(value):
         return "NAN"
-    suffix = ""
     if real == "float":
         value, suffix = single(value), "f"
     if math.isinf(value):
@@ -232,191 +267,3 @@ def single(value: float) -> float:
     if math.isfinite(value) and abs(value) > float(np.finfo(np.float32).max):
         raise InputError("a constant of this robot is too large for single precision", got=repr(value), hint='precision="double"')
     return float(np.float32(value))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Sines
-
-
-def c_library(used: Iterable[str], precision: str = "double") -> str:
-    """The static functions for what programs call of sin, cos and atan2."""
-    used, texts = set(used), []
-    if used:
-        texts.append("typedef union { double x; uint64_t bits; } fc_bits;\n")
-    if used & {"sin", "cos"}:
-        texts.append(REDUCE.replace("TABLE", _table()))
-        texts.append(_sincos_single() if precision == "float" else _sincos())
-    if "atan2" in used:
-        texts.append(_atan2(precision))
-    return "\n".join(texts)
-
-
-def _table() -> str:
-    words = [f"0x{word:016x}u" for word in digits()]
-    return ",\n    ".join(", ".join(words[k : k + 5]) for k in range(0, WORDS, 5))
-
-
-def _horner(name: str, coefficients: Sequence[float], real: str = "double") -> str:
-    lines = [f"  {real} {name} = {number(coefficients[-1], real)};"]
-    lines += [f"  {name} = FC_FMA({name}, z, {number(c, real)});" for c in reversed(coefficients[:-1])]
-    return "\n".join(lines)
-
-
-REDUCE = (
-    """\
-/* x = r + k pi/2 with |r| <= pi/4 and k modulo 4, for large x, by the digits of 2/pi that count (Payne and Hanek 1983). */
-static double fc_reduce(double x, uint64_t *k) {
-  static const uint64_t two_over_pi[WORDS] = {
-    TABLE};
-  fc_bits given; given.x = x;
-  const uint64_t field = (given.bits >> 52) & 2047u;
-  const uint64_t m = (given.bits & 0xfffffffffffffu) | 0x10000000000000u;
-  const uint64_t start = (field < 2047u ? field : 2046u) - 1013u, shift = start & 63u;
-  const uint64_t *t = two_over_pi + (start >> 6);
-  uint64_t w[3];
-  for (int i = 0; i < 3; i++) w[i] = shift ? (t[i] << shift) | (t[i + 1] >> (64u - shift)) : t[i];
-  /* m times these 192 bits, modulo 2^192, without the last 64 */
-  uint64_t high[2], low[2];
-  for (int i = 0; i < 2; i++) {
-    const uint64_t a = w[i + 1] & 0xffffffffu, b = w[i + 1] >> 32, c = m & 0xffffffffu, d = m >> 32;
-    const uint64_t ac = a * c, bc = b * c, ad = a * d, middle = (ac >> 32) + (bc & 0xffffffffu) + ad;
-    low[i] = (middle << 32) | (ac & 0xffffffffu);
-    high[i] = b * d + (bc >> 32) + (middle >> 32);
-  }
-  const uint64_t lower = low[0] + high[1];
-  const uint64_t top = m * w[0] + high[0] + (lower < low[0]);
-  /* the nearest quadrant; what is left as a signed part of one */
-  uint64_t quadrant = (top + 0x2000000000000000u) >> 62;
-  uint64_t part = (top << 2) | (lower >> 62), rest = lower << 2;
-  const int below = (int)(part >> 63);
-  if (below) { rest = ~rest + 1u; part = ~part + (rest == 0u); }
-  unsigned zeros = 0;
-  if (part == 0u) { part = rest; rest = 0u; zeros = 64; }
-  while (part != 0u && !(part >> 63)) { part = (part << 1) | (rest >> 63); rest <<= 1; zeros++; }
-  /* its first 64 bits times pi/2 */
-  fc_bits scale; scale.bits = ((uint64_t)(1023 - 53) - zeros) << 52;
-  const double a = (double)(part >> 11) * scale.x, b = (double)(part & 2047u) * 0x1p-11 * scale.x;
-  double r = fma(a, HALF_PI_1, b * HALF_PI_0);
-  r = fma(a, HALF_PI_0, r);
-  const int negative = (int)(given.bits >> 63);
-  *k = negative ? 0u - quadrant : quadrant;
-  if (field == 2047u) return (double)NAN;
-  return below != negative ? -r : r;
-}
-""".replace("WORDS", str(WORDS))
-    .replace("HALF_PI_0", HALF_PI[0].hex())
-    .replace("HALF_PI_1", HALF_PI[1].hex())
-)
-
-
-def _sincos() -> str:
-    return f"""\
-/* Both from one reduction, with the polynomials of Cephes (S. Moshier): within 2 units of the last place, at any angle. */
-static void fc_sincos(double x, double *sine, double *cosine) {{
-#if defined(FALLINGCAT_NO_FMA)
-  const double parts[3] = {{0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e037073p-69}};
-#else
-  const double parts[3] = {{{number(HALF_PI[0])}, {number(HALF_PI[1])}, {number(HALF_PI[2])}}};
-#endif
-  const double k = rint(x * {number(2.0 / math.pi)});
-  double r = FC_FMA(-k, parts[0], x);
-  r = FC_FMA(-k, parts[1], r);
-  r = FC_FMA(-k, parts[2], r);
-  fc_bits turn; turn.x = k + {number(ROUND_TO_INTEGER)};
-  uint64_t quadrant = turn.bits;
-  if (fabs(x) > {number(LARGE)}) r = fc_reduce(x, &quadrant);
-  const double z = r * r;
-{_horner("s", SIN)}
-{_horner("c", COS)}
-  s = FC_FMA(s, r * z, r);
-  c = FC_FMA(c, z * z, FC_FMA({number(-0.5)}, z, {number(1.0)}));
-  const double up = quadrant & 1u ? c : s, along = quadrant & 1u ? s : c;
-  *sine = quadrant & 2u ? -up : up;
-  *cosine = (quadrant + 1u) & 2u ? -along : along;
-}}
-"""
-
-
-LARGE_SINGLE = 1e4
-HALF_PI_SINGLE = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
-SIN_SINGLE = (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4)
-COS_SINGLE = (4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5)
-
-
-def _sincos_single() -> str:
-    half_pi = ", ".join(number(x, "float") for x in HALF_PI_SINGLE)
-    return f"""\
-/* Both from one reduction, with the polynomials of Cephes (S. Moshier). */
-static void fc_sincos(float x, float *sine, float *cosine) {{
-#if defined(FALLINGCAT_NO_FMA)
-  const float parts[3] = {{0x1.92p+0f, 0x1.fbp-12f, 0x1.5110b4p-22f}};
-#else
-  const float parts[3] = {{{half_pi}}};
-#endif
-  const float k = rintf(x * {number(2.0 / math.pi, "float")});
-  float r = FC_FMA(-k, parts[0], x);
-  r = FC_FMA(-k, parts[1], r);
-  r = FC_FMA(-k, parts[2], r);
-  uint64_t quadrant = 0;
-  if (fabsf(x) > {number(LARGE_SINGLE, "float")}) r = (float)fc_reduce((double)x, &quadrant);
-  else if (x == x) quadrant = (uint64_t)(int)k;
-  const float z = r * r;
-{_horner("s", SIN_SINGLE, "float")}
-{_horner("c", COS_SINGLE, "float")}
-  s = FC_FMA(s, r * z, r);
-  c = FC_FMA(c, z * z, FC_FMA({number(-0.5, "float")}, z, {number(1.0, "float")}));
-  const float up = quadrant & 1u ? c : s, along = quadrant & 1u ? s : c;
-  *sine = quadrant & 2u ? -up : up;
-  *cosine = (quadrant + 1u) & 2u ? -along : along;
-}}
-"""
-
-
-def _atan2(precision: str) -> str:
-    """In double precision also for `float`: it is rare, and its steps are made for doubles."""
-    polynomial = _horner("P", ARCTAN).replace("FC_FMA", "fma")
-    name = "fc_atan2_double" if precision == "float" else "fc_atan2"
-    text = f"""\
-/* The angle of the point (x, y), within 1 unit of the last place: K pi/4 + s arctan(t), with what rounding takes from t. */
-static double {name}(double y, double x) {{
-  if (x != x || y != y) return (double)NAN;
-  const double right = fabs(x), up = fabs(y);
-  const int steep = up > right;
-  double a = steep ? up : right, b = steep ? right : up;
-  if (a == (double)INFINITY) {{ b = b == (double)INFINITY ? 1.0 : 0.0; a = 1.0; }}
-  if (a == 0.0) a = 1.0;
-  /* scaled exactly, so that nothing overflows */
-  fc_bits size, scale; size.x = a;
-  uint64_t exponent = size.bits & 0x7ff0000000000000u;
-  if (exponent > ((uint64_t)2045 << 52)) exponent = (uint64_t)2045 << 52;
-  scale.bits = ((uint64_t)2046 << 52) - exponent;
-  a *= scale.x;
-  b *= scale.x;
-  /* t + t_low = (u + u_low) / (v + v_low) */
-  const int oblique = b > a * {number(TAN_EIGHTH_PI)};
-  const double difference = b - a, sum = a + b;
-  const double u = oblique ? difference : b, v = oblique ? sum : a;
-  const double u_low = oblique ? b - (difference + a) : 0.0, v_low = oblique ? b - (sum - a) : 0.0;
-  const double inverse = 1.0 / v;
-  double t = u * inverse;
-  const double t_low = fma(-t, v_low, fma(-t, v, u) + u_low) * inverse;
-  /* arctan(t + t_low) = t + (t^3 P(t^2) + (1 - t^2) t_low) */
-  const double z = t * t;
-{polynomial}
-  double rest = fma(t * z, P, fma(-z, t_low, t_low));
-  fc_bits sign; sign.x = x;
-  const int left = (int)(sign.bits >> 63), backwards = steep != left;
-  double K = steep ? 2.0 : left ? 4.0 : 0.0;
-  K += oblique ? (backwards ? -1.0 : 1.0) : 0.0;
-  if (backwards) {{ t = -t; rest = -rest; }}
-  const double base = K * {number(QUARTER_PI[0])};
-  double angle = base + t;
-  angle += (t - (angle - base)) + fma(K, {number(QUARTER_PI[1])}, rest);
-  fc_bits signed_angle, sign_y; signed_angle.x = angle; sign_y.x = y;
-  signed_angle.bits |= sign_y.bits & 0x8000000000000000u;
-  return signed_angle.x;
-}}
-"""
-    if precision == "float":
-        text += "\nstatic float fc_atan2(float y, float x) { return (float)fc_atan2_double((double)y, (double)x); }\n"
-    return text

@@ -7,12 +7,13 @@ nothing of the processor. Loops keep their locals in memory, from where LLVM's p
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from fallingcat.codegen.arctangent import atan2
 from fallingcat.codegen.backend import Array, Backend, Body, Place, Written, write
 from fallingcat.codegen.builder import Function
-from fallingcat.codegen.c99 import COS_SINGLE, HALF_PI_SINGLE, LARGE_SINGLE, SIN_SINGLE, single
+from fallingcat.codegen.c99 import reserved, single
+from fallingcat.codegen.c_sines import COS_SINGLE, HALF_PI_SINGLE, LARGE_SINGLE, SIN_SINGLE
 from fallingcat.codegen.far_angles import reduction
 from fallingcat.codegen.lanes import Lanes, declarations, hexadecimal
 from fallingcat.codegen.mathlib import HALF_PI, sincos
@@ -24,9 +25,12 @@ HALF_PI_SPLIT = (float.fromhex("0x1.921fb544p+0"), float.fromhex("0x1.0b4611a6p-
 """In parts whose products with small whole numbers are exact, for processors without fused multiply-add."""
 
 
-def ir_source(program: Program, name: str, precision: str = "double") -> Written:
-    """A program as the LLVM function `name` and internal ones that it calls; `ir_library` has what they call in turn."""
-    return write(program, name, IR(precision), lambda name: name in ("A", "B", "C"))
+def ir_source(program: Program, name: str, precision: str = "double", taken: Container[str] = ()) -> Written:
+    """A program as the LLVM function `name` and internal ones that it calls; `ir_library` has what they call in turn.
+
+    Its arguments have the names of the C text, for a header is C; `taken` are more that they may not have.
+    """
+    return write(program, name, IR(precision), lambda name: reserved(name) or name in taken)
 
 
 def ir_library(used: Iterable[str], precision: str = "double", fused: bool = True) -> str:
@@ -59,13 +63,18 @@ class IR(Backend):
         for body, places in calls:
             assert isinstance(body, IRBody)
             texts.append(body.finished)
-            f.call("void", body.name, *(f"ptr {f.at(f'%{p.array}', size * p.offset)}" for p in places))
+            f.call("void", body.name, *(f"ptr {f.at(_value(p.array), size * p.offset)}" for p in places))
         f.give()
         return "\n".join([*texts, f.text])
 
 
 def _parameter(array: Array) -> str:
-    return f"ptr noalias {'' if array.is_output else 'readonly '}%{array.name}"
+    return f"ptr noalias {'' if array.is_output else 'readonly '}{_value(array.name)}"
+
+
+def _value(name: str) -> str:
+    """An array; labels share the names of values, and none of them begins so."""
+    return f"%_{name}"
 
 
 class IRBody(Body):
@@ -97,7 +106,8 @@ class IRBody(Body):
         self.f.do(f"store {self.real} {value}, ptr {self._at(array, index)}, align {self.align}")
 
     def _at(self, array: str, index: int | str) -> str:
-        return f"%{array}" if index == 0 else self.f.value(f"getelementptr {self.real}, ptr %{array}, i32 {index}")
+        start = _value(array)
+        return start if index == 0 else self.f.value(f"getelementptr {self.real}, ptr {start}, i32 {index}")
 
     def operate(self, name: str, op: str, args: Sequence[str]) -> str:
         f, T = self.f, self.real

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import subprocess
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -14,7 +18,7 @@ from fallingcat.codegen.backend import Written
 from fallingcat.codegen.ir import ir_library
 from fallingcat.errors import InputError
 from fallingcat.suggest import closest
-from fallingcat.text import shown
+from fallingcat.text import printable, shown
 
 KNOWN = (
     "x86_64-linux-gnu", "aarch64-linux-gnu", "armv7-linux-gnueabihf", "riscv64-linux-gnu", "arm-none-eabi",
@@ -32,6 +36,8 @@ class Processor:
     features: str = ""
     fused: bool = True
     """Does it have fused multiply-add? Else products and sums are rounded one after the other."""
+    tested: bool = True
+    """Is LLVM known to make code for it? Where it cannot, it ends the process that asked."""
 
 
 ATTRIBUTES = """
@@ -52,12 +58,15 @@ CHOICES = {
 """CPU and features where the triple alone would leave out fused multiply-add, or floating point altogether."""
 
 
+WASM = Processor("wasm32-unknown-unknown", "", "+nontrapping-fptoint", fused=False)
+
+
 def processor(given: str, cpu: str = "") -> Processor:
     """The processor that a target of an export names."""
     _initialize()
     parts = given.split("-")
-    if parts[0] == "wasm32":
-        return Processor("wasm32-unknown-unknown", cpu, "+nontrapping-fptoint", fused=False)
+    if parts[0] in ("wasm32", "wasm64"):
+        raise InputError("WebAssembly is a target of its own", got=shown(given), hint='target "wasm"')
     usual = CHOICES.get(parts[0], ("", ""))
     if parts[0] == "arm" and (cpu or usual[0]).startswith("cortex-m"):  # they know Thumb instructions only
         parts[0] = "thumb"
@@ -69,7 +78,10 @@ def processor(given: str, cpu: str = "") -> Processor:
     except (RuntimeError, TypeError):
         hint = closest(given, KNOWN)
         raise InputError("unknown target", expected='"c", "wasm", or an LLVM triple', got=shown(given), hint=hint) from None
-    return Processor(triple, cpu or usual[0], usual[1])
+    found = Processor(triple, cpu or usual[0], usual[1], tested=given in KNOWN and not cpu)
+    if not found.tested:
+        _compiled_apart(found, PROBE)
+    return found
 
 
 def this_processor() -> Processor:
@@ -94,6 +106,10 @@ def module_text(written: Sequence[Written], precision: str, fused: bool = True) 
 
 def compile_for(target: Processor, text: str) -> bytes:
     """An object file."""
+    return _compiled(target, text) if target.tested else _compiled_apart(target, text)
+
+
+def _compiled(target: Processor, text: str) -> bytes:
     _initialize()
     with native.lock:
         try:
@@ -124,3 +140,52 @@ def _optimize(module: Any, machine: Any) -> None:
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Processors that nobody has tried
+
+PROBE = """
+define void @f(ptr %x) #1 {
+  %a = load double, ptr %x, align 8
+  %b = call double @llvm.fma.f64(double %a, double %a, double %a)
+  store double %b, ptr %x, align 8
+  ret void
+}
+declare double @llvm.fma.f64(double, double, double)
+"""
+_APART = """
+import pickle, sys
+sys.path[:] = pickle.load(sys.stdin.buffer)
+from fallingcat.codegen import objects
+sys.stdout.buffer.write(objects._compiled(*pickle.load(sys.stdin.buffer)))
+"""
+_UNKNOWN = "is not a recognized processor"
+
+
+def _compiled_apart(target: Processor, text: str) -> bytes:
+    """In a process of its own: LLVM prints what is wrong and ends."""
+    code, said = _apart(target, text)
+    if _UNKNOWN in said or target.cpu == "help":
+        help = _apart(replace(target, cpu="help"), PROBE)[1]
+        known = [line.split(" - ")[0].strip() for line in help.splitlines() if " - Select the" in line]
+        raise InputError(f"no processor of {target.triple} is named so", got=shown(target.cpu), hint=closest(target.cpu, known))
+    if not code:
+        lines = [line for line in said.splitlines() if "error" in line.lower()] or said.splitlines() or ["nothing"]
+        cpu = f" with the processor {shown(target.cpu)}" if target.cpu else ""
+        raise InputError(
+            f"no code for {target.triple}{cpu}", expected="a processor that computes with doubles", got=printable(lines[0]),
+            hint=f"tested are {', '.join(KNOWN)}",
+        )  # fmt: skip
+    return code
+
+
+def _apart(target: Processor, text: str) -> tuple[bytes, str]:
+    """The code, empty if there is none, and what was said."""
+    work = pickle.dumps(sys.path) + pickle.dumps((target, text))
+    environment = os.environ | {"FALLINGCAT_QUIET": "1"}
+    try:
+        done = subprocess.run([sys.executable, "-P", "-c", _APART], input=work, capture_output=True, env=environment)
+    except OSError as error:
+        raise InputError(f"cannot compile for {target.triple}", got=f"no process for it: {error}") from None
+    return (done.stdout if done.returncode == 0 else b""), done.stderr.decode(errors="replace")

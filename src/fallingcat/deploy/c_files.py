@@ -7,21 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fallingcat.codegen.backend import Written, identifier
-from fallingcat.codegen.c99 import c_library, c_source, declaration, number, preamble
+from fallingcat.codegen.backend import Written
+from fallingcat.codegen.c99 import c_source, declaration, number, preamble
+from fallingcat.codegen.c_sines import c_library
 from fallingcat.deploy import words
 from fallingcat.deploy.chosen import Chosen
-from fallingcat.robot.robot import Robot
-from fallingcat.text import printable
+from fallingcat.deploy.project import Project
+from fallingcat.deploy.vectors import STATES, Array, vectors
 
-Array = NDArray[np.float64]
-
-MARK = "made by fallingcat"
-"""In the first line of everything that is written, and nothing else is written over."""
-STATES = 3
-"""Test vectors of each function."""
 TOLERANCES = {"double": 1e-12, "float": 2e-3}
 """Of the self-check, relative to the largest entry of a result: what other roundings may make of it."""
 
@@ -40,34 +34,28 @@ class Part:
         return f"{self.written.name.upper()}_WORKSPACE"
 
 
-def c_parts(robot: Robot, chosen: Sequence[Chosen], precision: str) -> list[Part]:
+def c_parts(project: Project, chosen: Sequence[Chosen]) -> list[Part]:
     """All functions in C."""
-    prefix = identifier(robot.name)
-    return [Part(c, c_source(c.kernel.program, f"{prefix}_{c.name}", precision)) for c in chosen]
+    taken = project.taken(c.name for c in chosen)
+    return [Part(c, c_source(c.kernel.program, project.symbol(c.name), project.precision, taken)) for c in chosen]
 
 
-def c_files(robot: Robot, parts: Sequence[Part], precision: str) -> dict[str, str]:
+def c_files(project: Project, parts: Sequence[Part]) -> dict[str, str]:
     """Name and text of every file."""
-    name = identifier(robot.name)
+    name = project.stem
     return {
-        f"{name}.h": header(robot, parts, precision),
-        f"{name}.c": source(robot, parts, precision),
-        "main.c": example(robot, parts[0], precision),
-        "check.c": check(robot, parts, precision),
-        "CMakeLists.txt": cmake(name, f"{name}.c"),
+        f"{name}.h": header(project, parts),
+        f"{name}.c": source(project, parts),
+        "main.c": example(project, parts[0]),
+        "check.c": check(project, parts),
+        "CMakeLists.txt": cmake(project, f"{name}.c"),
     }
 
 
-def title(robot: Robot, what: str) -> str:
-    """The first line of a file."""
-    from fallingcat import __version__
-
-    return f"{words.plain(printable(robot.name))}: {what}, {MARK} {__version__}"
-
-
 def _comment(lines: Iterable[str]) -> str:
-    wrapped: list[str] = []
-    for line in lines:
+    first, *others = lines  # the first stays a line, however long
+    wrapped = [first]
+    for line in others:
         indent = " " * 6 if line.startswith(" ") else ""
         wrapped += textwrap.wrap(line, 116, subsequent_indent=indent, replace_whitespace=False) or [""]
     return "/* " + "\n".join(f"   {line}".rstrip() for line in wrapped).lstrip() + " */"
@@ -77,33 +65,34 @@ def _comment(lines: Iterable[str]) -> str:
 # The library
 
 
-def header(robot: Robot, parts: Sequence[Part], precision: str) -> str:
+def header(project: Project, parts: Sequence[Part]) -> str:
     """The header, for C and C++."""
-    name = identifier(robot.name)
-    guard = f"FALLINGCAT_{name.upper()}_H"
+    robot, guard = project.robot, f"FALLINGCAT_{project.stem.upper()}_H"
     about = _comment(
         [
-            title(robot, "dynamics of a robot"),
+            project.title("dynamics of a robot"),
             "",
             *words.configuration(robot),
             "",
+            *words.surroundings(robot),
             "Units are SI; 6-vectors are (linear; angular), wrenches (force; moment). Matrices are stored row by row.",
             "Every function is reentrant: it allocates nothing, has no state, and works in the room that its caller gives it"
             " (the last argument). Arguments must not overlap.",
+            *project.object_code,
         ]
     )
     functions = []
     for part in parts:
-        lines = [*words.function(robot, part.chosen, part.written.arrays), "", *_numbers(part)]
+        lines = [*words.function(robot, part.chosen, part.written.arrays), "", *numbers_of(part)]
         room = f"#define {part.macro} {part.written.workspace}"
-        functions.append(f"{_comment(lines)}\n{room}\n{_prototype(part, precision)}\n")
+        functions.append(f"{_comment(lines)}\n{room}\n{_prototype(part, project.precision)}\n")
     body = "\n".join(functions)
     return f"""{about}
 #ifndef {guard}
 #define {guard}
 
-#define {name.upper()}_NQ {robot.nq} /* entries of a configuration */
-#define {name.upper()}_NV {robot.nv} /* entries of a velocity */
+#define {project.constant("nq")} {robot.nq} /* entries of a configuration */
+#define {project.constant("nv")} {robot.nv} /* entries of a velocity */
 
 #ifdef __cplusplus
 extern "C" {{
@@ -118,7 +107,8 @@ extern "C" {{
 """
 
 
-def _numbers(part: Part) -> list[str]:
+def numbers_of(part: Part) -> list[str]:
+    """What a call costs."""
     return [f"{part.chosen.kernel.program.operations:,} floating-point operations.", *part.notes]
 
 
@@ -127,16 +117,16 @@ def _prototype(part: Part, precision: str) -> str:
     return "\n    ".join(textwrap.wrap(text, 116, break_long_words=False)).replace("~", " ")
 
 
-def source(robot: Robot, parts: Sequence[Part], precision: str) -> str:
+def source(project: Project, parts: Sequence[Part]) -> str:
     """The source: everything that the functions need, then the functions."""
-    name = identifier(robot.name)
+    precision = project.precision
     used = frozenset[str]().union(*(part.written.library for part in parts))
     return "\n".join(
         [
-            _comment([title(robot, "C99")]),
+            _comment([project.title("C99")]),
             "#include <math.h>",
             "#include <stdint.h>",
-            f'#include "{name}.h"',
+            f'#include "{project.stem}.h"',
             "",
             preamble(precision),
             c_library(used, precision),
@@ -145,8 +135,9 @@ def source(robot: Robot, parts: Sequence[Part], precision: str) -> str:
     )
 
 
-def cmake(name: str, code: str) -> str:
+def cmake(project: Project, code: str) -> str:
     """CMakeLists.txt; with object files, these are linked instead of compiled."""
+    name = project.stem
     compiled = code.endswith(".c")
     target = f"add_library({name} STATIC {code})" if compiled else f"add_library({name} INTERFACE)"
     kind = "PUBLIC" if compiled else "INTERFACE"
@@ -163,7 +154,7 @@ if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
   endif()
 endif()"""
     objects = "" if compiled else f"\ntarget_link_libraries({name} INTERFACE ${{CMAKE_CURRENT_SOURCE_DIR}}/{code})"
-    return f"""# {name}, {MARK}
+    return f"""# {project.title("CMake")}
 cmake_minimum_required(VERSION 3.10)
 project({name} C)
 
@@ -188,9 +179,9 @@ endif()
 # Programs
 
 
-def example(robot: Robot, part: Part, precision: str) -> str:
+def example(project: Project, part: Part) -> str:
     """A program that calls the first function."""
-    name, written = identifier(robot.name), part.written
+    robot, precision, written = project.robot, project.precision, part.written
     inputs = len(part.chosen.kernel.task.inputs)
     lines = []
     for k, array in enumerate(written.arrays[:-1]):
@@ -201,9 +192,9 @@ def example(robot: Robot, part: Part, precision: str) -> str:
             value = " = {" + ", ".join(number(x, precision) for x in numbers) + "}" if numbers.any() else " = {0}"
         lines.append(f"  {precision} {array.name}[{max(1, array.size)}]{value};")
     result = written.arrays[inputs]
-    return f"""{_comment([title(robot, "an example")])}
+    return f"""{_comment([project.title("an example")])}
 #include <stdio.h>
-#include "{name}.h"
+#include "{project.stem}.h"
 
 int main(void) {{
 {chr(10).join(lines)}
@@ -215,26 +206,28 @@ int main(void) {{
 """
 
 
-def check(robot: Robot, parts: Sequence[Part], precision: str) -> str:
+def check(project: Project, parts: Sequence[Part]) -> str:
     """A program that compares results with those of Python, computed in double precision."""
-    name = identifier(robot.name)
-    functions = "\n".join(_check_one(robot, part, precision) for part in parts)
-    calls = "\n".join(f"  worst |= check_{part.chosen.name}();" for part in parts)
-    return f"""{_comment([title(robot, "a check of what was built")])}
+    precision = project.precision
+    functions = "\n".join(_check_one(project, part) for part in parts)
+    calls = "\n".join(f"  worst |= fc_check_{part.chosen.name}();" for part in parts)
+    return f"""{_comment([project.title("a check of what was built")])}
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "{name}.h"
+#include "{project.stem}.h"
 
 /* 0: the same bits as in Python. 1: close. 2: wrong. */
-static int compare(const char *name, const {precision} *got, const {precision} *expected, int count) {{
+static int fc_compare(const char *name, const {precision} *got, const {precision} *expected, int count) {{
   double largest = 0.0, difference = 0.0;
   int bits = 1, numbers = 1;
   for (int i = 0; i < count; i++) {{
     const double size = fabs((double)expected[i]), d = fabs((double)got[i] - (double)expected[i]);
-    if (memcmp(got + i, expected + i, sizeof got[i]) != 0) bits = 0;
-    if (!(d <= 1e300)) numbers = 0;
     if (size > largest) largest = size;
+    if (memcmp(got + i, expected + i, sizeof got[i]) == 0) continue;
+    if (got[i] != got[i] && expected[i] != expected[i]) continue; /* of NaN, sign and payload are nobody's promise */
+    bits = 0;
+    if (!(d <= 1e300)) numbers = 0;
     if (d > difference) difference = d;
   }}
   if (bits) {{
@@ -256,22 +249,24 @@ int main(void) {{
 """
 
 
-def _check_one(robot: Robot, part: Part, precision: str) -> str:
-    states, results = vectors(robot, part.chosen, precision)
+def _check_one(project: Project, part: Part) -> str:
+    """One function; arguments have a prefix, so that they may have any name."""
+    precision = project.precision
+    states, results = vectors(project.robot, part.chosen, precision)
     arrays, inputs = part.written.arrays, len(part.chosen.kernel.task.inputs)
-    lines = [f"static int check_{part.chosen.name}(void) {{"]
+    lines = [f"static int fc_check_{part.chosen.name}(void) {{"]
     for array, values in zip(arrays[:inputs], states, strict=True):
-        lines.append(_constants(f"{array.name}", values, precision))
+        lines.append(_constants(f"in_{array.name}", values, precision))
     for array, values in zip(arrays[inputs:-1], results, strict=True):
         lines.append(_constants(f"expected_{array.name}", values, precision))
         lines.append(f"  static {precision} got_{array.name}[{STATES}][{max(1, array.size)}];")
     lines.append(f"  static {precision} room[{part.macro}];")
-    given = [f"{a.name}[k]" for a in arrays[:inputs]] + [f"got_{a.name}[k]" for a in arrays[inputs:-1]]
+    given = [f"in_{a.name}[k]" for a in arrays[:inputs]] + [f"got_{a.name}[k]" for a in arrays[inputs:-1]]
     lines.append(f"  for (int k = 0; k < {STATES}; k++) {part.written.name}({', '.join([*given, 'room'])});")
     lines.append("  int worst = 0;")
     for array in arrays[inputs:-1]:
         what = f'"{part.chosen.name}, {array.name}", got_{array.name}[0], expected_{array.name}[0]'
-        lines.append(f"  worst |= compare({what}, {STATES * array.size});")
+        lines.append(f"  worst |= fc_compare({what}, {STATES * array.size});")
     return "\n".join([*lines, "  return worst;", "}", ""])
 
 
@@ -279,24 +274,3 @@ def _constants(name: str, values: Array, precision: str) -> str:
     rows = ",\n    ".join("{" + ", ".join(number(x, precision) for x in (row if len(row) else [0.0])) + "}" for row in values)
     wrapped = "\n".join(textwrap.fill(row, 120, subsequent_indent="      ") for row in rows.split("\n"))
     return f"  static const {precision} {name}[{len(values)}][{max(1, values.shape[1])}] = {{\n    {wrapped}}};"
-
-
-def vectors(robot: Robot, chosen: Chosen, precision: str, seed: int = 1) -> tuple[list[Array], list[Array]]:
-    """Inputs and results, one row per state."""
-    rng = np.random.default_rng(seed)
-    task = chosen.kernel.task
-    states = [[_input(robot, spec.quaternions, spec.name, spec.size, rng) for spec in task.inputs] for _ in range(STATES)]
-    inputs = [np.array([state[k] for state in states]).reshape(STATES, -1) for k in range(len(task.inputs))]
-    if precision == "float":
-        inputs = [x.astype(np.float32).astype(np.float64) for x in inputs]
-    found = [chosen.kernel(*(x[k] for x in inputs)) for k in range(STATES)]
-    several = [result if task.results is not None else (result,) for result in found]
-    return inputs, [np.array([np.ravel(r[k]) for r in several]) for k in range(len(task.outputs))]
-
-
-def _input(robot: Robot, quaternions: tuple[int, ...], name: str, size: int, rng: np.random.Generator) -> Array:
-    if name == "dt":
-        return np.array([1.0 / 1024.0])
-    if (quaternions or name in ("q", "q0", "q1")) and size == robot.nq:
-        return robot.random_configuration(rng)
-    return rng.normal(size=size)

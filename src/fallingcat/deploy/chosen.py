@@ -12,6 +12,7 @@ from fallingcat.codegen.backend import identifier
 from fallingcat.control.steps import SCHEMES, Step
 from fallingcat.errors import InputError
 from fallingcat.functions import BEHIND, FUNCTIONS, quaternions
+from fallingcat.robot.bases import check_base
 from fallingcat.robot.formulas import Formulas
 from fallingcat.robot.own import CompiledFunction
 from fallingcat.robot.robot import Robot
@@ -30,6 +31,8 @@ class Chosen:
     summary: str
     """What it does, in a sentence."""
     options: Mapping[str, Any] = field(default_factory=dict)
+    function: str = ""
+    """Its row in the table of functions, if it has one."""
 
 
 EXPECTED = "names such as 'inverse_dynamics' or 'frame_pose:tool', (name, options), or functions of fc.compile"
@@ -47,15 +50,25 @@ def choose(robot: Robot, functions: Any) -> list[Chosen]:
     if not found:
         raise InputError("fc.export: no functions to export", expected=EXPECTED)
     names = [c.name for c in found]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"fc.export: two functions named {twice}", hint='give names: {"name": function, ...}')
+    first: dict[str, str] = {}
+    for name in names:
+        other = first.setdefault(name.lower(), name)
+        if names.count(name) > 1:
+            raise InputError(f"fc.export: two functions named {name}", hint='give names: {"name": function, ...}')
+        if other != name:
+            hint = "their constants have capitals; give them names that differ otherwise"
+            raise InputError(f"fc.export: two functions whose names differ by capitals alone: {other} and {name}", hint=hint)
+        if name.lower() in ("nq", "nv"):
+            raise InputError(f"fc.export: a function named {name}", hint="a constant is named so: give it another name")
     return found
 
 
 def _choose(robot: Robot, item: Any, name: str | None = None) -> Chosen:
     if name is not None and (not isinstance(name, str) or identifier(name) != name):
-        raise InputError("fc.export: no name for a function", expected="letters, digits and underscores", got=shown(name))
+        raise InputError(
+            "fc.export: no name for a function", got=shown(name),
+            expected="letters, digits and underscores; a letter first, no underscore last, and not two side by side",
+        )  # fmt: skip
     if isinstance(item, Chosen):
         return item
     if isinstance(item, CompiledFunction):
@@ -71,25 +84,39 @@ def _choose(robot: Robot, item: Any, name: str | None = None) -> Chosen:
     known = {**FUNCTIONS, **dict.fromkeys(COMPOSED)}
     if function not in known and function not in BEHIND:
         raise InputError(f"no function {shown(function)}", hint=closest(function, known))
-    kernel = COMPOSED[function](robot, **options) if function in COMPOSED else _kernel(robot, function, options)
     made = name or identifier("_".join([function, *(_word(value) for value in options.values())]))
-    return Chosen(made, kernel, _sentence(getattr(getattr(Robot, function, None), "__doc__", "")), options)
+    options = {**DEFAULTS.get(function, {}), **options}
+    kernel = COMPOSED[function](robot, **options) if function in COMPOSED else _kernel(robot, function, options)
+    return Chosen(made, kernel, _sentence(getattr(getattr(Robot, function, None), "__doc__", "")), options, function)
+
+
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "base_change": {"representation": "mixed"},
+    "equations_of_motion": {"base": None, "representation": "mixed"},
+}
+"""Options of methods that the functions behind them do not have."""
 
 
 def _kernel(robot: Robot, function: str, options: Mapping[str, Any]) -> Kernel:
     row = FUNCTIONS.get(function) or BEHIND[function]
     if "frame" in row.options and "frame" not in options:
         raise InputError(f"{function} needs a frame", expected=f"'{function}:NAME'", hint=closest("", robot.frame_names))
+    if "base" in row.options and "base" not in options:
+        raise InputError(f"{function} needs a base", expected=f"'{function}:NAME'", hint=closest("", robot.frame_names))
+    if options.get("base") is not None:
+        representation = options.get("target_representation", options["representation"])
+        check_base(robot.model, options["base"], representation)
     return robot.kernel(function, **options)
 
 
 def _parse(text: str) -> tuple[str, dict[str, Any]]:
-    """`frame_jacobian:tool,representation=mixed`: a word without a name is the frame, or the method of a step."""
+    """`frame_jacobian:tool,representation=mixed`: a word without a name is the frame, the base, or the method of a step."""
     function, _, rest = text.partition(":")
+    unnamed = "method" if function == "step" else "base" if function in DEFAULTS else "frame"
     options: dict[str, Any] = {}
     for word in rest.split(",") if rest else ():
         key, equals, value = word.partition("=")
-        options[key if equals else "method" if function == "step" else "frame"] = value if equals else word
+        options[key if equals else unnamed] = value if equals else word
     return function, options
 
 

@@ -11,8 +11,8 @@ from fallingcat.codegen.builder import Function
 from fallingcat.codegen.ir import ir_source
 from fallingcat.codegen.native import Code
 from fallingcat.codegen.objects import compile_for, module_text, this_processor
-from fallingcat.deploy.c_files import vectors
 from fallingcat.deploy.chosen import Chosen
+from fallingcat.deploy.vectors import vectors
 from fallingcat.robot.robot import Robot
 
 SECONDS = 0.02

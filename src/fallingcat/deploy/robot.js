@@ -16,7 +16,7 @@ async function instantiate(layout, bytes) {
     end += Math.ceil((count * size) / 16) * 16;
     return at;
   };
-  const workspace = room(Math.max(...layout.functions.map((f) => f.workspace)));
+  const workspace = room(layout.functions.reduce((most, f) => Math.max(most, f.workspace), 0));
   const places = layout.functions.map((f) => [...f.inputs, ...f.outputs].map((a) => room(a.size)));
   const memory = new WebAssembly.Memory({ initial: Math.ceil(end / 65536) });
   const env = {
@@ -34,7 +34,8 @@ async function instantiate(layout, bytes) {
         throw new TypeError(`${f.name}: expected ${f.inputs.map((a) => a.name).join(", ")}; got ${given.length} arguments`);
       }
       f.inputs.forEach((a, j) => {
-        if (given[j].length !== a.size) throw new TypeError(`${f.name}: ${a.name} has ${a.size} entries; got ${given[j].length}`);
+        const count = given[j] === undefined || given[j] === null ? `${given[j]}` : given[j].length;
+        if (count !== a.size) throw new TypeError(`${f.name}: ${a.name} has ${a.size} entries; got ${count}`);
         views[j].set(given[j]);
       });
       run();

@@ -11,12 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from fallingcat.codegen.backend import Array, identifier
+from fallingcat.codegen.backend import Array
 from fallingcat.codegen.ir import ir_source
-from fallingcat.codegen.objects import compile_for, module_text, processor
+from fallingcat.codegen.objects import WASM, compile_for, module_text
 from fallingcat.codegen.wasm import module
-from fallingcat.deploy.c_files import TOLERANCES, Part, title, vectors
+from fallingcat.deploy.c_files import TOLERANCES, Part, numbers_of
 from fallingcat.deploy.chosen import Chosen, choose
+from fallingcat.deploy.files import digest
+from fallingcat.deploy.project import Project, project
+from fallingcat.deploy.vectors import vectors
+from fallingcat.errors import InputError
 from fallingcat.robot.robot import Robot
 
 
@@ -32,30 +36,41 @@ class WasmModule:
         """A script for a page, with the module inside: `const robot = await loadRobot();`."""
         encoded = base64.b64encode(self.code).decode()
         bytes_ = f'Uint8Array.from(atob("{encoded}"), (c) => c.charCodeAt(0))'
-        return (
-            f"const {variable} = (() => {{\n{wrapper()}\nreturn () => instantiate({json.dumps(self.layout)}, {bytes_});\n}})();\n"
-        )
+        layout = json.dumps(self.layout).replace("<", "\\u003c")  # a name may hold what ends a script
+        return f"const {variable} = (() => {{\n{wrapper()}\nreturn () => instantiate({layout}, {bytes_});\n}})();\n"
+
+
+PROPERTIES = ("name", "nq", "nv", "jointNames", "base", "floating", "frameNames", "neutral")
+"""Of a robot in JavaScript."""
+TAKEN = frozenset({*PROPERTIES, "then"})
+"""What no function may be called: what has a `then` is taken for a promise."""
 
 
 def wasm_module(robot: Robot, functions: Any, precision: str = "double") -> WasmModule:
     """Functions, named as for `fc.export`, compiled to one module."""
-    chosen = (
-        functions if functions and isinstance(functions, list) and isinstance(functions[0], Chosen) else choose(robot, functions)
-    )
-    prefix = identifier(robot.name)
-    parts = tuple(Part(c, ir_source(c.kernel.program, f"{prefix}_{c.name}", precision)) for c in chosen)
-    target = processor("wasm32")
-    text = module_text([p.written for p in parts], precision, target.fused)
-    code, end = module(compile_for(target, text), [p.written.name for p in parts])
+    return in_module(project(robot, precision), choose(robot, functions))
+
+
+def in_module(made_of: Project, chosen: Sequence[Chosen]) -> WasmModule:
+    """These functions, compiled to one module."""
+    for c in chosen:
+        if c.name in TAKEN:
+            hint = f'give it another name: {{"my_{c.name}": function}}'
+            raise InputError(f"a robot in JavaScript has something else named {c.name!r}", hint=hint)
+    robot, precision, taken = made_of.robot, made_of.precision, made_of.taken(c.name for c in chosen)
+    parts = tuple(Part(c, ir_source(c.kernel.program, made_of.symbol(c.name), precision, taken)) for c in chosen)
+    text = module_text([p.written for p in parts], precision, WASM.fused)
+    code, end = module(compile_for(WASM, text), [p.written.name for p in parts])
+    values = (
+        robot.name, robot.nq, robot.nv, list(robot.joint_names), robot.base, robot.floating, list(robot.frame_names),
+        robot.neutral().tolist(),
+    )  # fmt: skip
     layout = {
         "precision": precision,
         "data": end,
-        "robot": {
-            "name": robot.name, "nq": robot.nq, "nv": robot.nv, "jointNames": list(robot.joint_names), "base": robot.base,
-            "floating": robot.floating, "frameNames": list(robot.frame_names), "neutral": robot.neutral().tolist(),
-        },
+        "robot": dict(zip(PROPERTIES, values, strict=True)),
         "functions": [_function(part) for part in parts],
-    }  # fmt: skip
+    }
     return WasmModule(code, layout, parts)
 
 
@@ -79,21 +94,26 @@ def wrapper() -> str:
     return resources.files("fallingcat").joinpath("deploy", "robot.js").read_text(encoding="utf-8")
 
 
-def wasm_files(robot: Robot, made: WasmModule, precision: str) -> dict[str, str | bytes]:
+def wasm_files(made_of: Project, made: WasmModule) -> dict[str, str | bytes]:
     """Name and content of every file."""
-    name = identifier(robot.name)
     return {
-        f"{name}.wasm": made.code,
-        f"{name}.mjs": _module(robot, name, made),
-        "check.mjs": _check(robot, name, made.parts, precision),
+        f"{made_of.stem}.wasm": made.code,
+        f"{made_of.stem}.mjs": _module(made_of, made),
+        "check.mjs": _check(made_of, made.parts),
     }
 
 
-def _module(robot: Robot, name: str, made: WasmModule) -> str:
-    return f"""// {title(robot, "WebAssembly")}
+def _module(made_of: Project, made: WasmModule) -> str:
+    name = made_of.stem
+    numbers = "\n".join(f"//   {p.chosen.name}: {' '.join(numbers_of(p))}" for p in made.parts)
+    return f"""// {made_of.title("WebAssembly")}
 //
 //   import {{ load }} from "./{name}.mjs";
 //   const robot = await load();
+//
+{numbers}
+//
+// {name}.wasm: {len(made.code):,} bytes, digest {digest(made.code)}.
 
 {wrapper()}
 export const layout = {json.dumps(made.layout, indent=1)};
@@ -106,7 +126,9 @@ export async function load(bytes) {{
       const {{ readFile }} = await import("node:fs/promises");
       bytes = await readFile(place);
     }} else {{
-      bytes = await (await fetch(place)).arrayBuffer();
+      const response = await fetch(place);
+      if (!response.ok) throw new Error(`${{place}}: ${{response.status}} ${{response.statusText}}`);
+      bytes = await response.arrayBuffer();
     }}
   }}
   return instantiate(layout, bytes);
@@ -114,12 +136,12 @@ export async function load(bytes) {{
 """
 
 
-def _check(robot: Robot, name: str, parts: Sequence[Part], precision: str) -> str:
-    cases = [_case(robot, part.chosen, precision) for part in parts]
-    return f"""// {title(robot, "a check of what was built")}
-import {{ load }} from "./{name}.mjs";
+def _check(made_of: Project, parts: Sequence[Part]) -> str:
+    cases = [_case(made_of, part.chosen) for part in parts]
+    return f"""// {made_of.title("a check of what was built")}
+import {{ load }} from "./{made_of.stem}.mjs";
 
-const tolerance = {TOLERANCES[precision]};
+const tolerance = {TOLERANCES[made_of.precision]};
 const cases = {json.dumps(cases)};
 
 // How far each result is from that of Python, relative to the largest entry.
@@ -128,13 +150,15 @@ export function check(robot) {{
   let good = true;
   for (const {{ name, inputs, results }} of cases) {{
     let worst = 0;
-    inputs.forEach((given, k) => {{
-      const found = robot[name](...given);
-      const several = Object.keys(robot[name].outputs).length > 1 ? Object.values(found) : [found];
-      several.forEach((values, j) => {{
-        const largest = Math.max(...results[k][j].map(Math.abs));
-        values.forEach((x, i) => {{
-          const d = Math.abs(x - results[k][j][i]);
+    const each = (values) => (Object.keys(robot[name].outputs).length > 1 ? Object.values(values) : [values]);
+    const found = inputs.map((given) => each(robot[name](...given)));
+    results[0].forEach((_, j) => {{
+      const sizes = results.flatMap((state) => state[j].map(Math.abs));
+      const largest = sizes.reduce((a, b) => (b > a ? b : a), 0);
+      found.forEach((state, k) => {{
+        state[j].forEach((x, i) => {{
+          const expected = results[k][j][i];
+          const d = Object.is(x, expected) ? 0 : Math.abs(x - expected);
           worst = Math.max(worst, Number.isNaN(d) ? Infinity : d && d / largest);
         }});
       }});
@@ -154,8 +178,8 @@ if (typeof process !== "undefined" && process.argv && process.argv[1] && import.
 """
 
 
-def _case(robot: Robot, chosen: Chosen, precision: str) -> dict[str, Any]:
-    inputs, results = vectors(robot, chosen, precision)
+def _case(made_of: Project, chosen: Chosen) -> dict[str, Any]:
+    inputs, results = vectors(made_of.robot, chosen, made_of.precision)
     return {"name": chosen.name, "inputs": _rows(inputs), "results": _rows(results)}
 
 

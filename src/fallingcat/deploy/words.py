@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from fallingcat.codegen.backend import Array
 from fallingcat.deploy.chosen import Chosen
+from fallingcat.deploy.facts import FACTS
 from fallingcat.model.joints import Prismatic
 from fallingcat.model.model import Body
 from fallingcat.robot.robot import Robot
@@ -21,12 +22,14 @@ TWISTS = {
 INPUTS = {
     "q": "configuration", "q0": "configuration", "q1": "configuration",
     "nu": "velocity", "dnu": "acceleration, in the order of nu",
-    "tau": "forces in the order of nu: wrench on the base (N, N m), then joint torques or forces",
+    "tau": "forces in the order of nu: wrench on a floating base (N, N m), then joint torques (N m) or forces (N)",
     "u": "inputs of the robot", "dx": "displacement, in the order of nu", "w": "velocity, in the order of nu",
     "ddr": "accelerations of the joints", "r": "velocities of the joints", "s": "positions of the joints",
     "dt": "time step (s)", "mu": "locked velocity", "a": "acceleration of the frame, in its coordinates",
     "tau0": "joint torques or forces",
 }  # fmt: skip
+POSITIONS = ("q", "q_out", "result")
+"""Outputs that need not be in the order of velocities, whatever their length."""
 
 
 def configuration(robot: Robot) -> Iterator[str]:
@@ -36,6 +39,14 @@ def configuration(robot: Robot) -> Iterator[str]:
     yield ""
     yield "Velocity nu, and everything in its order (accelerations, forces, rows and columns of matrices):"
     yield from _aligned([row for body in _moving(robot) for row in _velocities(robot, body)])
+
+
+def surroundings(robot: Robot) -> Iterator[str]:
+    """Lines on what the robot stands in."""
+    if not robot.floating:
+        yield f"The base {_name(robot.base)} is fixed to the world."
+    gravity = ", ".join(f"{x:.9g}" for x in robot.gravity)
+    yield f"Gravity is ({gravity}) m/s^2 in world coordinates."
 
 
 def _moving(robot: Robot) -> list[Body]:
@@ -94,16 +105,31 @@ def _unit(body: Body, per: str) -> str:
 def function(robot: Robot, chosen: Chosen, arrays: Sequence[Array]) -> Iterator[str]:
     """Lines on one function and its arguments."""
     yield re.sub(r" ?\(\.\.\., ([^)]*)\)", r" (\1)", plain(chosen.summary)) if chosen.summary else chosen.name
-    if chosen.options:
-        named = {key: str(getattr(value, "__name__", value)) for key, value in chosen.options.items()}
+    named = {key: str(getattr(value, "__name__", value)) for key, value in chosen.options.items() if value is not None}
+    if named:
         yield "With " + ", ".join(f"{key} {_name(value)}" for key, value in named.items()) + "."
+    if chosen.function in FACTS:
+        units, frames = FACTS[chosen.function]
+        yield f"Units of the results: {units}. {_explained(frames)}"
+    if robot.floating and chosen.function:
+        yield f"Base twists in nu, and base parts in its order: {TWISTS[_representation(chosen)]}."
     yield ""
     inputs = [i.name for i in chosen.kernel.task.inputs]
     rows = []
     for k, array in enumerate(arrays[:-1]):
-        words = _input(robot, chosen, inputs[k]) if k < len(inputs) else _shape(array)
+        words = _input(robot, chosen, inputs[k]) if k < len(inputs) else _output(robot, array)
         rows.append((f"{array.name}[{array.size}]", words))
     yield from _aligned(rows)
+
+
+def _explained(frames: str) -> str:
+    """What is said of another function stands here as well."""
+    other = re.match(r"As (?:for )?(\w+)\b", frames)
+    return f"{frames} {_explained(FACTS[other[1]][1])}" if other and other[1] in FACTS else frames
+
+
+def _representation(chosen: Chosen) -> str:
+    return str(chosen.options.get("representation", chosen.options.get("source", "body")))
 
 
 def _input(robot: Robot, chosen: Chosen, name: str) -> str:
@@ -111,16 +137,12 @@ def _input(robot: Robot, chosen: Chosen, name: str) -> str:
         bodies = ", ".join(_name(body.name) for body in robot.model.bodies)
         axes = TWISTS.get(str(chosen.options.get("wrenches")), "").replace("the base", "each body")
         return f"in: wrenches on the bodies {bodies}; force (N) and moment (N m) {axes}"
-    words = INPUTS.get(name, "argument")
-    representation = chosen.options.get("representation", chosen.options.get("source", "body"))
-    if name == "nu" and representation != "body":
-        words += f", base twist {TWISTS[representation]}"
-    return f"in: {words}"
+    return f"in: {INPUTS.get(name, 'argument')}"
 
 
-def _shape(array: Array) -> str:
+def _output(robot: Robot, array: Array) -> str:
     if len(array.shape) < 2:
-        return "out"
+        return "out: in the order of nu" if array.shape == (robot.nv,) and array.name not in POSITIONS else "out"
     return f"out: {' x '.join(map(str, array.shape))}, row by row"
 
 

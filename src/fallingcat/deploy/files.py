@@ -1,0 +1,137 @@
+"""Files take their places all together or not at all, and nothing is lost that somebody wrote."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from fallingcat.deploy.project import MARK
+from fallingcat.errors import FallingCatError, InputError
+from fallingcat.text import quoted
+
+FIRST_LINE = re.compile(rf"(?:/\*|//|#) (?P<owner>.*): [^:]*, {MARK} \S+, digest (?P<digest>[0-9a-f]{{16}})(?: \*/)?")
+
+
+def folder(directory: str | os.PathLike[str]) -> Path:
+    """Refused before anything is computed, if it cannot be a folder."""
+    try:
+        if not os.fspath(directory):
+            raise InputError("fc.export: no folder", got="an empty name", hint="'.' is the one you are in")
+        path = Path(directory)
+        if path.exists() and not path.is_dir():
+            raise InputError(f"cannot write to {str(path)!r}", got="a file", expected="a folder")
+    except (TypeError, ValueError, OSError) as error:
+        if isinstance(error, FallingCatError):
+            raise
+        raise InputError("fc.export: no folder", got=repr(directory), hint=str(error)) from None
+    return path
+
+
+def write(place: Path, files: Mapping[str, str | bytes], owner: str) -> tuple[Path, ...]:
+    """All files or none: they are complete before the first takes its place, and what was there comes back if one cannot."""
+    try:
+        with _made(place):
+            for name in files:
+                _check_ours(place / name, owner)
+            scratch = Path(tempfile.mkdtemp(prefix=".export.", dir=place))
+            try:
+                for name, content in files.items():
+                    (scratch / name).write_bytes(sealed(content).encode() if isinstance(content, str) else content)
+                _exchange(scratch, place, list(files))
+            finally:
+                shutil.rmtree(scratch, ignore_errors=True)
+    except (OSError, ValueError) as error:
+        if isinstance(error, FallingCatError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot write to {str(place)!r}", got=reason) from None
+    return tuple(place / name for name in files)
+
+
+@contextlib.contextmanager
+def _made(place: Path) -> Iterator[None]:
+    """A folder, and those above it; gone again if something fails."""
+    missing = [path for path in (place, *place.parents) if not path.exists()]
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for path in missing:
+            with contextlib.suppress(OSError):  # there is something in it
+                path.rmdir()
+        raise
+
+
+def _exchange(scratch: Path, place: Path, names: list[str]) -> None:
+    """New files for old ones."""
+    old = scratch / "old"
+    old.mkdir()
+    try:
+        for name in names:
+            if (place / name).exists():
+                os.replace(place / name, old / name)
+            os.replace(scratch / name, place / name)
+    except BaseException:
+        for name in names:
+            if (old / name).exists():
+                os.replace(old / name, place / name)
+            elif not (scratch / name).exists():
+                (place / name).unlink(missing_ok=True)
+        raise
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Whose they are
+
+
+def digest(content: bytes) -> str:
+    """Of lines, however they end: a version control system may change that."""
+    return hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()[:16]
+
+
+def sealed(text: str) -> str:
+    """With a digest of everything else in the first line, which is a comment and ends with the mark."""
+    first, _, rest = text.partition("\n")
+    start, version = re.fullmatch(rf"(.*{MARK} \S+)(.*)", first).groups()  # type: ignore[union-attr]
+    return f"{start}, digest {digest(rest.encode())}{version}\n{rest}"
+
+
+def _check_ours(path: Path, owner: str) -> None:
+    """Refuse to write over what was not made here, for this robot, or was changed since."""
+    if path.is_dir():
+        raise InputError(f"cannot write {str(path)!r}", got="a folder")
+    if not path.exists():
+        return
+    found = _beside_ours(path) if path.suffix in (".o", ".wasm") else _owner(path)
+    if found is None:
+        raise InputError(f"{str(path)!r} is there already, and was not made by an export", hint="choose a folder of its own")
+    whose, changed = found
+    if whose != owner:
+        hint = "choose a folder of its own"
+        raise InputError(f"{str(path)!r} belongs to another robot", expected=quoted(owner), got=quoted(whose), hint=hint)
+    if changed:
+        raise InputError(
+            f"{str(path)!r} was changed since it was exported", hint="give it another name, or choose another folder"
+        )
+
+
+def _owner(path: Path) -> tuple[str, bool] | None:
+    """Whose file it is, if it is one of ours, and whether it was changed."""
+    first, _, rest = path.read_bytes().replace(b"\r\n", b"\n").partition(b"\n")
+    match = FIRST_LINE.fullmatch(first.decode(errors="replace"))
+    return match and (match["owner"], match["digest"] != digest(rest))
+
+
+def _beside_ours(path: Path) -> tuple[str, bool] | None:
+    """Binary files bear no mark: they are ours if what describes them is, and has their digest."""
+    for text in (path.with_suffix(suffix) for suffix in (".h", ".mjs")):
+        found = _owner(text) if text.is_file() else None
+        if found is not None and digest(path.read_bytes()).encode() in text.read_bytes():
+            return found[0], False
+    return None
