@@ -409,6 +409,8 @@ def test_numpy_functions_answer_arrays_of_jax_with_a_pointer(robot: fc.Robot, rn
         lambda x: robot.inverse_dynamics(q, nu, x),
         lambda x: jax.jit(lambda y: robot.inverse_dynamics(q, nu, y))(x),
         lambda x: robot.step(q, nu, x, 0.01),
+        lambda x: robot.inverse_dynamics(q, nu, [0.0] * (robot.nv - 1) + [x[0]]),
+        lambda x: robot.inverse_dynamics(q, nu, [dnu.tolist(), [0.0] * (robot.nv - 1) + [x[0]]]),
         lambda x: robot.step(q, nu, x[6:], 0.01),
         lambda x: robot.step(q, nu, dnu, x[0]),
         lambda x: robot.inverse_dynamics(q, nu, dnu, {frame: x[:6]}),
