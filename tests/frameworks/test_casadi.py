@@ -9,6 +9,7 @@ import pytest
 
 import fallingcat as fc
 from extras import extra
+from fallingcat.frameworks import elf
 from fallingcat.robot.formulas import Formulas
 from frameworks.every_function import ROBOTS, arguments, load, names, options, parts
 from trees import random_tree
@@ -92,6 +93,9 @@ def test_some_frames(rng: np.random.Generator) -> None:
     chosen = [robot.frame_names[5], robot.frame_names[2]]
     found = fc.casadi(robot).frame_velocities(q, nu, chosen).full().reshape(2, 6)
     assert np.allclose(found, robot.frame_velocities(q, nu, chosen), atol=1e-12)
+    f = fc.casadi(robot).function("frame_velocities", frames=chosen)
+    assert np.array_equal(f(q, nu).full().reshape(2, 6), found)
+    assert f.name_in() == ["q", "nu"]
     poses = casadi.vertsplit(fc.casadi(robot).frame_poses(q, chosen), 4)
     assert np.allclose(poses[1].full(), robot.frame_pose(q, chosen[1]), atol=1e-12)
 
@@ -161,6 +165,40 @@ def test_a_function_from_fc_compile(rng: np.random.Generator) -> None:
     assert np.isclose(float(f(q, 2.0)), compiled(q, np.array([2.0])), rtol=1e-13)
 
 
+def _f__g(r, q, result, result_out):  # type: ignore[no-untyped-def]
+    return r.center_of_mass(q)[2] * result[0] * result_out[0]
+
+
+def jac(r, q):  # type: ignore[no-untyped-def]
+    return r.center_of_mass(q)[2]
+
+
+def höhe(r, q, θ):  # type: ignore[no-untyped-def]
+    return r.center_of_mass(q)[2] * θ[0]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_names_that_casadi_does_not_take(compiled: bool, rng: np.random.Generator) -> None:
+    """Functions may be called anything; CasADi wants letters, digits and single underscores."""
+    if compiled and not elf.possible():
+        pytest.skip("libraries have another format here")
+    robot = load("panda")
+    q = robot.random_configuration(rng)
+    cases = [
+        (lambda r, q: r.center_of_mass(q)[2], {}, "lambda"), (jac, {}, "jac1"), (höhe, {"θ": 1}, "hohe"),
+        (_f__g, {"result": 1, "result_out": 1}, "f_g"),
+    ]  # fmt: skip
+    for function, sizes, name in cases:
+        own = fc.compile(function, robot, **sizes)
+        f = fc.casadi(own, compiled=compiled)
+        given = [q, *[np.array([2.0])] * len(sizes)]
+        assert f.name() == name
+        assert f.name_in() == ["q", *sizes]
+        assert not set(f.name_out()) & set(f.name_in())
+        assert np.isclose(float(f(*given)), own(*given), rtol=1e-13)
+        assert np.isfinite(f.jacobian()(*given, 0)[0].full() if sizes else f.jacobian()(*given, 0).full()).all()
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Mistakes
 
@@ -187,6 +225,17 @@ def test_mistakes_are_named(rng: np.random.Generator) -> None:
         (lambda: cat.function("inverse_dynamic"), "inverse_dynamics"),
         (lambda: cat.frame_pose(q, "hnad"), "no frame"),
         (lambda: fc.casadi("cat"), "not a robot"),
+        (lambda: cat.bias(q, nu + 0j), "bias: nu is no matrix"),
+        (lambda: cat.function("step", tau=3), "tau cannot have this length; expected: .*; got: 3; hint: tau=robot.n"),
+        (lambda: cat.function("step", tau="all"), "tau cannot have this length"),
+        (lambda: cat.function("frame_pose"), "frame_pose: frame missing; hint: .*frame="),
+        (lambda: cat.function("frame_poses", frames="tail_tip"), "frames does not fit.*a sequence of names"),
+        (lambda: cat.function("frame_poses", frames=["tail"]), "no frame"),
+        (lambda: cat.function("frame_pose", frame=["tail_tip"]), "a frame is given by its name"),
+        (lambda: cat.function("bias", frames=["tail_tip"]), "bias has no option 'frames'"),
+        (lambda: robot.bias(SX, nu), r"bias: q is an array of CasADi.*fc.casadi\(robot\) has"),
+        (lambda: robot.bias(casadi.DM(q), nu), r"bias: q is an array of CasADi.*fc.casadi\(robot\) has"),
+        (lambda: robot.bias([*q[:-1], SX[0]], nu), r"bias: q is an array of CasADi.*fc.casadi\(robot\) has"),
     ]
     for call, words in wrong:
         with pytest.raises(fc.FallingCatError) as error:

@@ -11,7 +11,7 @@ import pytest
 
 import fallingcat as fc
 from extras import extra
-from fallingcat.frameworks import elf
+from fallingcat.frameworks import casadi_external, elf
 from frameworks.every_function import arguments, load, options
 from test_quality import ROOT, run
 from trees import random_tree
@@ -141,6 +141,21 @@ def test_a_library_of_jumps(tmp_path: Path) -> None:
     assert not hasattr(library, "g")
     for machine in elf.MACHINES.values():
         assert elf.jumps({"f": 1}, machine)[18:20] == machine.to_bytes(2, "little")
+
+
+def test_folders_from_which_nothing_may_be_executed(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    """Then the library is loaded from memory."""
+
+    def refused(*_: object) -> None:
+        raise RuntimeError("failed to map segment from shared object")
+
+    monkeypatch.setattr(casadi_external, "from_file", refused)
+    robot = load("panda")
+    f, g = (fc.casadi(robot, compiled=True, order=order).function("gravity_torque") for order in (0, 1))
+    q = robot.random_configuration(rng)
+    for function in (f, g):
+        assert np.array_equal(function(q).full()[:, 0], robot.gravity_torque(q))
+    assert g.jacobian()(q, 0).shape == (robot.nv, robot.nq)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

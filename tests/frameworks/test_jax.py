@@ -11,7 +11,8 @@ import pytest
 
 import fallingcat as fc
 from extras import extra
-from frameworks.every_function import ROBOTS, arguments, load, names, options, parts
+from fallingcat.frameworks.calls import COMPOSED
+from frameworks.every_function import QUICK, ROBOTS, arguments, load, names, options, parts
 from test_quality import ROOT, run
 from trees import STEP, random_tree
 
@@ -42,23 +43,37 @@ def same_bits(a: Any, b: Any) -> bool:
 # Values
 
 
-@pytest.mark.parametrize("robot_name", ROBOTS)
-def test_every_function_has_the_bits_of_numpy(robot_name: str, rng: np.random.Generator) -> None:
-    """One state, and a batch through vmap; composed functions are compiled as one, with other roundings."""
-    robot = load(robot_name)
-    mapped = fc.jax(robot)
+@pytest.mark.parametrize("floating", [True, False])
+def test_every_function_has_the_bits_of_numpy(floating: bool, rng: np.random.Generator) -> None:
+    """One state of a small robot, and batches of some functions of each kind."""
+    robot = fc.load("spacearm", joints=["joint2", "joint4"], floating=floating)
     assert len(names(robot)) > 40
-    for name in names(robot):
-        given, chosen = arguments(robot, name, rng), options(robot, name)
-        expected = getattr(robot, name)(*given, **chosen)
-        found = getattr(mapped, name)(*given, **chosen)
-        assert all(isinstance(x, jax.Array) for x in parts(found)), name
-        assert type(found) is type(expected) or not isinstance(expected, tuple), name
-        if name in ("step", "discretize", "state_plus", "state_minus", "linearize"):
-            for x, y in zip(parts(found), parts(expected), strict=True):
-                np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-10 * max(1.0, np.abs(y).max()), err_msg=name)
-        else:
-            assert same_bits(found, expected), name
+    for name in names(robot) if floating else [name for name in QUICK if name in names(robot)]:
+        has_the_bits_of_numpy(robot, name, arguments(robot, name, rng))
+    for name in QUICK if floating else ():
+        has_the_bits_of_numpy(robot, name, arguments(robot, name, rng, 3))
+
+
+@pytest.mark.parametrize("robot_name", ROBOTS)
+def test_larger_robots_have_the_bits_of_numpy(robot_name: str, rng: np.random.Generator) -> None:
+    robot = load(robot_name)
+    for name in ("integrate", "difference", "frame_pose", "mass_matrix", "inverse_dynamics", "forward_dynamics"):
+        has_the_bits_of_numpy(robot, name, arguments(robot, name, rng))
+    has_the_bits_of_numpy(robot, "inverse_dynamics", arguments(robot, "inverse_dynamics", rng, 17))
+
+
+def has_the_bits_of_numpy(robot: fc.Robot, name: str, given: list[Any]) -> None:
+    """Composed functions are compiled as one, with other roundings."""
+    chosen = options(robot, name)
+    expected = getattr(robot, name)(*given, **chosen)
+    found = getattr(fc.jax(robot), name)(*given, **chosen)
+    assert all(isinstance(x, jax.Array) for x in parts(found)), name
+    assert type(found) is type(expected) or not isinstance(expected, tuple), name
+    if name in COMPOSED:
+        for x, y in zip(parts(found), parts(expected), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-10 * max(1.0, np.abs(y).max()), err_msg=name)
+    else:
+        assert same_bits(found, expected), name
 
 
 def test_jit_and_vmap_have_the_bits_of_numpy(robot: fc.Robot, rng: np.random.Generator) -> None:
@@ -182,6 +197,43 @@ def test_second_derivatives_by_the_entries_of_quaternions(robot: fc.Robot, rng: 
         assert np.abs(H[:, k] - expected).max() < 1e-7 * np.abs(H).max()
 
 
+def test_gradients_of_no_states(robot: fc.Robot) -> None:
+    mapped = fc.jax(robot)
+    nothing = jnp.zeros((0, robot.nq))
+    assert jax.grad(lambda q: mapped.mass_matrix(q).sum())(nothing).shape == nothing.shape
+    assert jax.grad(lambda q: mapped.potential_energy(q).sum())(nothing).shape == nothing.shape
+    assert jax.vmap(jax.jacfwd(mapped.center_of_mass))(nothing).shape == (0, 3, robot.nq)
+
+
+def test_without_jit(robot: fc.Robot, rng: np.random.Generator) -> None:
+    mapped = fc.jax(robot)
+    q = jnp.asarray(robot.random_configuration(rng))
+    expected = jax.value_and_grad(mapped.potential_energy)(q)
+    with jax.disable_jit():
+        assert same_bits(jax.value_and_grad(mapped.potential_energy)(q), expected)
+
+
+def test_the_first_use_may_be_on_several_threads(rng: np.random.Generator) -> None:
+    """XLA takes each handler once, whoever comes first."""
+    robot = fc.load(random_tree(41, 4), floating=True)
+    q, nu = (jnp.asarray(x) for x in arguments(robot, "kinetic_energy", rng))
+    mapped, barrier, faults = fc.jax(robot), threading.Barrier(6), []
+
+    def work(k: int) -> None:
+        barrier.wait()
+        try:
+            jax.block_until_ready(jax.jit(jax.grad(lambda q: mapped.kinetic_energy(q, nu) + k))(q))
+        except Exception as error:
+            faults.append(str(error))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+
+
 def test_a_rollout_in_a_scan(robot: fc.Robot, rng: np.random.Generator) -> None:
     """Steps inside of lax.scan are those outside; the gradient through twenty of them is that of differences."""
     mapped = fc.jax(robot)
@@ -242,6 +294,16 @@ def test_shapes_are_refused_by_name(robot: fc.Robot, rng: np.random.Generator) -
             call(jnp.stack([q, q]), jnp.stack([nu] * 3), dnu)
     with pytest.raises(fc.InputError, match="nu is no array"):
         mapped.inverse_dynamics(q, "nu", dnu)
+    with pytest.raises(fc.InputError, match="nu is no array"):
+        mapped.inverse_dynamics(q, nu + 0j, dnu)
+    with pytest.raises(fc.InputError, match=r"nu is of complex128; expected: float64; hint: x.real"):
+        mapped.inverse_dynamics(q, jnp.asarray(nu) + 0j, dnu)
+    with pytest.raises(fc.InputError, match=r"nu is of bool; expected: float64; hint: x.astype\('float64'\)$"):
+        mapped.inverse_dynamics(q, jnp.asarray(nu) > 0, dnu)
+    with pytest.raises(fc.InputError, match="step: dt is no array"):
+        mapped.step(q, nu, dnu, "soon")
+    with pytest.raises(fc.InputError, match=r"inverse_dynamics: only a linear function can be transposed; hint: jax.vjp"):
+        jax.linear_transpose(lambda x: mapped.inverse_dynamics(q, nu, x), dnu)(jnp.asarray(dnu))
     with pytest.raises(fc.InputError, match="out cannot be given"):
         mapped.mass_matrix(q, out=np.zeros((robot.nv, robot.nv)))
 
@@ -279,6 +341,17 @@ def test_quaternions_far_from_unit_length_are_refused_on_every_thread(robot: fc.
     q[3, 4] = np.nan
     assert np.isnan(many(q, nu, dnu)[3]).all()
     assert not np.isnan(many(q, nu, dnu)[4]).any()
+
+
+def test_derivatives_refuse_such_quaternions_too(robot: fc.Robot, rng: np.random.Generator) -> None:
+    """XLA leaves out what nobody uses: in a jitted gradient the function itself may not run, and its derivative must look."""
+    f = fc.jax(robot).potential_energy
+    bad = jnp.asarray(robot.random_configuration(rng)).at[3:7].multiply(1.5)
+    many = jnp.stack([jnp.asarray(robot.neutral()), bad])
+    jitted = [(jax.grad(f), bad), (jax.jacfwd(f), bad), (jax.hessian(f), bad), (jax.vmap(jax.grad(f)), many)]
+    for derivative, q in [*jitted, (lambda q: jax.jvp(f, (q,), (jnp.ones_like(q),))[1], bad)]:
+        with pytest.raises(ValueError, match=r"potential_energy.*: the quaternion q\[..., 3:7\] is far from unit length"):
+            _raised(lambda derivative=derivative, q=q: jax.jit(derivative)(q))
 
 
 def _raised(call: Any) -> None:
@@ -336,6 +409,8 @@ def test_numpy_functions_answer_arrays_of_jax_with_a_pointer(robot: fc.Robot, rn
         lambda x: robot.inverse_dynamics(q, nu, x),
         lambda x: jax.jit(lambda y: robot.inverse_dynamics(q, nu, y))(x),
         lambda x: robot.step(q, nu, x, 0.01),
+        lambda x: robot.inverse_dynamics(q, nu, [0.0] * (robot.nv - 1) + [x[0]]),
+        lambda x: robot.inverse_dynamics(q, nu, [dnu.tolist(), [0.0] * (robot.nv - 1) + [x[0]]]),
         lambda x: robot.step(q, nu, x[6:], 0.01),
         lambda x: robot.step(q, nu, dnu, x[0]),
         lambda x: robot.inverse_dynamics(q, nu, dnu, {frame: x[:6]}),

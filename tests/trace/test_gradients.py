@@ -321,6 +321,9 @@ def test_cotangents_come_in_the_shape_of_results(robot: fc.Robot, rng: np.random
     np.testing.assert_allclose(batch.nu, np.outer(np.arange(4.0), robot.mass_matrix(q) @ nu), rtol=1e-13, atol=1e-13)
     with pytest.raises(fc.InputError, match=r"mass_matrix_vjp: M_bar has the wrong shape; expected: \(..., 9, 9\)"):
         robot.vjp("mass_matrix")(q, S[1:])
+    for derivative in (robot.vjp, robot.jvp):
+        with pytest.raises(fc.InputError, match="ambient is not a truth value; expected: True or False; got: 'no'"):
+            derivative("mass_matrix", ambient="no")  # type: ignore[arg-type]
     with pytest.raises(fc.InputError, match="wrong number of arguments"):
         robot.vjp("mass_matrix")(q)
     with pytest.raises(fc.InputError, match="far from unit length"):

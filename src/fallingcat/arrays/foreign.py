@@ -2,7 +2,7 @@
 
 Arguments are looked at where they would be converted, so that plain arrays never meet this. Arrays of Dask and xarray may wait:
 their numbers may be on a disk, on another machine, or not computed yet. Arrays of JAX, PyTorch and CuPy carry gradients, or are
-on another device. Converting either in silence would be wrong.
+on another device; matrices of CasADi are symbols, or columns. Converting either in silence would be wrong.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any, TypeVar, cast
 from fallingcat.errors import InputError
 
 LAZY = {"dask": "a Dask array", "xarray": "an xarray object"}
-FRAMEWORKS = {"jax": "JAX", "jaxlib": "JAX", "torch": "PyTorch", "cupy": "CuPy"}
-DOORS = {"JAX": "fc.jax", "PyTorch": "fc.torch"}
+FRAMEWORKS = {"jax": "JAX", "jaxlib": "JAX", "torch": "PyTorch", "cupy": "CuPy", "casadi": "CasADi"}
+DOORS = {"JAX": "fc.jax", "PyTorch": "fc.torch", "CasADi": "fc.casadi"}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -40,8 +40,8 @@ def _library(kind: Hashable) -> str:
 
 def refuse_foreign(where: str, name: str, value: Any) -> None:
     """Raise for an array that must not be converted in silence; `LazyArrayError` for one that may wait."""
-    several = (type(value) is list or type(value) is tuple) and bool(value)
-    found = library(value[0] if several else value)
+    several = type(value) is list or type(value) is tuple
+    found = _among(value) if several else library(value)
     if not found:
         return
     what = f"{where}: {name}" if where else name
@@ -56,11 +56,21 @@ def refuse_foreign(where: str, name: str, value: Any) -> None:
     )  # fmt: skip
 
 
+def _among(values: list[Any] | tuple[Any, ...]) -> str:
+    """The library that one of several values comes from, in lists of lists, too; else an empty text."""
+    kinds = set(map(type, values))
+    found = [name for name in map(_library, kinds) if name]
+    if not found and not kinds.isdisjoint((list, tuple)):
+        found = [name for name in [_among(x) for x in values if type(x) is list or type(x) is tuple] if name]
+    return found[0] if found else ""
+
+
 def _of_a_framework(what: str, framework: str) -> InputError:
-    """Where to go with an array of JAX, PyTorch or CuPy."""
+    """Where to go with an array of JAX, PyTorch, CuPy or CasADi."""
     hint = "everything is computed on the CPU: cupy.asnumpy(x) copies it"
     if framework in DOORS:
-        hint = f"{DOORS[framework]}(robot) has the functions that take it and can be differentiated; np.asarray(x) converts it"
+        converted = "x.full() has the numbers of a DM" if framework == "CasADi" else "np.asarray(x) converts it"
+        hint = f"{DOORS[framework]}(robot) has the functions that take it and can be differentiated; {converted}"
     return InputError(f"{what} is an array of {framework}", expected="an array of NumPy", hint=hint)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from fallingcat import scalar
 from fallingcat.codegen import Kernel
 from fallingcat.frameworks.casadi_external import Argument, Face, external
-from fallingcat.frameworks.casadi_symbols import output_names, shape_of
+from fallingcat.frameworks.casadi_symbols import function_name, output_names, shape_of
 from fallingcat.frameworks.entries import by_columns
 from fallingcat.functions import Evaluate, task
 from fallingcat.robot import constraint_tasks
@@ -36,7 +36,7 @@ ANALYTICAL = {
 
 def compiled(kernel: Kernel, order: int) -> casadi.Function:
     """The function of a kernel for CasADi, with derivatives up to an order of 0, 1 or 2."""
-    name, inputs, outputs = kernel.task.name, kernel.task.inputs, kernel.task.outputs
+    name, inputs, outputs = function_name(kernel.task.name), kernel.task.inputs, kernel.task.outputs
     results = [(x, shape_of(o)) for x, o in zip(output_names(kernel.program), outputs, strict=True)]
     given = tuple([Argument(i.name, (i.size, 1), k) for k, i in enumerate(inputs)])
     known = tuple([Argument(f"out_{x}", shape) for x, shape in results])

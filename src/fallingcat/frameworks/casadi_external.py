@@ -7,11 +7,11 @@ pointers over and copies results: CasADi stores columns and leaves out what is a
 
 from __future__ import annotations
 
-import shutil
-import tempfile
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import casadi
@@ -63,13 +63,30 @@ def external(name: str, faces: Mapping[str, Face], options: Mapping[str, Any]) -
         shell = native.Code(native.compile_object(text), {})
         _alive.extend((code, shell))
         addresses |= {known: shell.address(known) for known in _symbols(symbol)}
-    folder = Path(tempfile.mkdtemp(prefix="fallingcat-"))  # readable by nobody else
+    library = elf.jumps(addresses)
     try:
-        library = folder / f"{name}.so"
-        library.write_bytes(elf.jumps(addresses))
-        return casadi.external(name, str(library), dict(options))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)  # the file stays in memory for as long as it is used
+        return from_file(name, library, dict(options))
+    except RuntimeError:
+        return from_memory(name, library, dict(options))
+
+
+def from_file(name: str, library: bytes, options: dict[str, Any]) -> casadi.Function:
+    """The function of a library, by way of a file that nobody else can read."""
+    with TemporaryDirectory(prefix="fallingcat-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / f"{name}.so"
+        path.write_bytes(library)
+        return casadi.external(name, str(path), options)  # the file stays in memory for as long as it is used
+
+
+def from_memory(name: str, library: bytes, options: dict[str, Any]) -> casadi.Function:
+    """The same where nothing that lies in a folder for temporary files may be executed."""
+    places = TemporaryDirectory(prefix="fallingcat-", ignore_cleanup_errors=True)
+    with places as folder, open(os.memfd_create(name), "wb") as file:
+        file.write(library)
+        file.flush()
+        path = Path(folder) / f"{name}.so"  # CasADi wants to see this ending
+        path.symlink_to(f"/proc/self/fd/{file.fileno()}")
+        return casadi.external(name, str(path), options)
 
 
 SUFFIXES = ("", "_n_in", "_n_out", "_name_in", "_name_out", "_sparsity_in", "_sparsity_out", "_work")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,12 +10,13 @@ import casadi
 import numpy as np
 
 from fallingcat.arrays.arguments import check_quaternions
-from fallingcat.choices import check_truth
+from fallingcat.choices import check_truth, several_names
 from fallingcat.codegen import Kernel
 from fallingcat.errors import InputError
 from fallingcat.frameworks.calls import COMPOSED, NAMES, Calls, with_methods
 from fallingcat.frameworks.casadi_symbols import symbolic
 from fallingcat.frameworks.constraint_calls import CONSTRAINT_NAMES, ConstraintCalls, ConstraintDoor, with_constraint_methods
+from fallingcat.functions import FUNCTIONS
 from fallingcat.robot.constraint_tasks import optional
 from fallingcat.robot.constraints import Constraints
 from fallingcat.robot.robot import Robot
@@ -43,17 +45,37 @@ class CasadiRobot:
     def function(self, name: str, **options: Any) -> casadi.Function:
         """A function of the robot as a `casadi.Function` with named inputs and outputs.
 
-        options: those of the method, such as frame="hand"; wrenches="body" for one more input with wrenches on all bodies;
-        tau=robot.n for joint torques where the method takes them (`step`, `linearize`, `discretize`).
+        options: those of the method, such as frame="hand" or frames=[...]; wrenches="body" for one more input with wrenches on
+        all bodies; tau=robot.n for joint torques where the method takes them (`step`, `linearize`, `discretize`).
 
         >>> fc.casadi(robot).function("inverse_dynamics")
         Function(inverse_dynamics:(q[7],nu[7],dnu[7])->(tau[7]) SXFunction)
         """
         if not isinstance(name, str) or name not in NAMES:
             raise InputError(f"no function {shown(name)}", hint=closest(name, NAMES))
-        size = options.pop("tau", 0) if name in COMPOSED else 0
-        found: _Function = self._calls.find(name, tuple(options.items()), size)
-        return found.function
+        size = self._torques(options.pop("tau", 0)) if "tau" in COMPOSED.get(name, ()) else 0
+        for option in needed(name):
+            if option not in options:
+                raise InputError(f"{name}: {option} missing", hint=f"function({name!r}, {option}=...)")
+        frames = options.pop("frames", None) if name.startswith("frame_") else None
+        given = tuple([(option, tuple(x) if isinstance(x, list) else x) for option, x in options.items()])
+        found: _Function = self._calls.find(name, given, size)
+        return found.function if frames is None else self._of_frames(found.function, name, frames)
+
+    def _torques(self, size: Any) -> int:
+        """The length of tau, if it is one; 0 for torques of all degrees of freedom."""
+        robot = self.robot
+        if isinstance(size, bool) or not isinstance(size, int) or size not in (0, robot.n, robot.m, robot.nv):
+            expected = " or ".join([str(x) for x in sorted({robot.n, robot.m, robot.nv})])
+            raise InputError("tau cannot have this length", expected=expected, got=shown(size), hint="tau=robot.n, for one")
+        return size
+
+    def _of_frames(self, function: casadi.Function, name: str, frames: Any) -> casadi.Function:
+        """The same function with the results of some frames alone."""
+        inputs = function.sx_in() if function.class_name() == "SXFunction" else function.mx_in()
+        chosen = self._calls.places_of(name, several_names("frames", frames))
+        results = [self._calls.pick(x, chosen, 0) for x in function.call(inputs)]
+        return casadi.Function(name, inputs, results, function.name_in(), function.name_out())
 
     def __repr__(self) -> str:
         return f"<{'compiled ' if self.compiled else ''}functions of {self.robot!r} for CasADi>"
@@ -161,6 +183,13 @@ class _Calls(Calls):
         return casadi.vertcat(*[parts[k] for k in chosen])
 
 
+def needed(name: str) -> list[str]:
+    """The options without which a method cannot be called."""
+    known = FUNCTIONS[name].options if name in FUNCTIONS else ()
+    parameters = inspect.signature(getattr(Robot, name)).parameters.values()
+    return [p.name for p in parameters if p.name in known and p.default is p.empty]
+
+
 def function_of(kernel: Kernel, compiled: bool, order: int) -> casadi.Function:
     """A kernel as a function of CasADi: expressions, or machine code with derivatives up to an order."""
     if not compiled:
@@ -216,7 +245,7 @@ def _numbers(name: str, spec: Input, value: Any) -> casadi.DM:
         hint = "casadi.vertcat makes one matrix of several"
         raise InputError(f"{name}: {spec.name} is a {type(value).__name__} of symbols", expected=expected, hint=hint)
     try:
-        numbers = np.asarray(value, dtype=np.float64)
+        numbers = np.asarray(value).astype(np.float64, casting="same_kind")
     except (TypeError, ValueError):
         raise InputError(f"{name}: {spec.name} is no matrix", expected=expected, got=shown(value)) from None
     if numbers.ndim > 2:

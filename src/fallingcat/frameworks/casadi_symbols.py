@@ -6,6 +6,8 @@ scalars of `casadi.SX`. What is zero for every state is a structural zero of the
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -39,13 +41,25 @@ def symbolic(program: Program, name: str) -> casadi.Function:
     inputs = [casadi.SX.sym(spec.name, spec.size) for spec in program.inputs]
     values = interpret(program, [casadi.vertsplit(v) if v.numel() else [] for v in inputs], OPERATIONS)
     outputs = [matrix(output, flat) for output, flat in zip(program.outputs, values, strict=True)]
-    return casadi.Function(name, inputs, outputs, [i.name for i in program.inputs], output_names(program))
+    return casadi.Function(function_name(name), inputs, outputs, [i.name for i in program.inputs], output_names(program))
+
+
+def function_name(name: str) -> str:
+    """The name of a function as CasADi takes it: letters, digits and single underscores, and no word that it uses itself."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    return str(casadi.Function.fix_name("_".join(re.findall("[0-9A-Za-z]+", plain)) or "function"))
 
 
 def output_names(program: Program) -> list[str]:
     """CasADi wants names that differ from those of the inputs: the q that comes out of a step is q_out."""
     taken = {i.name for i in program.inputs}
-    return [f"{o.name}_out" if o.name in taken else o.name for o in program.outputs]
+    names = []
+    for name in [o.name for o in program.outputs]:
+        while name in taken:
+            name += "_out"
+        taken.add(name)
+        names.append(name)
+    return names
 
 
 def matrix(output: Output, flat: Sequence[Any]) -> casadi.SX:

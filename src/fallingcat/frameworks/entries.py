@@ -16,11 +16,14 @@ from fallingcat.trace.program import Program
 
 
 class ByEntries(Kernel):
-    """A kernel with the same program that takes its arguments for plain vectors: `vjp`, `jvp`, `jacobian` are by entries."""
+    """A kernel with the same program whose arguments live on no group: `vjp`, `jvp`, `jacobian` are by entries.
+
+    Quaternions stay quaternions, so that derivatives refuse what the function itself refuses.
+    """
 
     def __init__(self, source: Kernel) -> None:
         task = source.task
-        plain = tuple([Input(i.name, i.size) for i in task.inputs])
+        plain = tuple([replace(i, tangents=None) for i in task.inputs])
         super().__init__(replace(task, inputs=plain, key=f"by entries, {task.key}" if task.key else ""))
         self._source = source
 
@@ -36,8 +39,8 @@ class ByEntries(Kernel):
 
 
 def by_entries(source: Kernel) -> Kernel:
-    """The kernel itself where its arguments are plain vectors."""
-    plain = all(not i.quaternions and i.tangents is None for i in source.task.inputs)
+    """The kernel itself where its arguments live on no group."""
+    plain = all(i.tangents is None for i in source.task.inputs)
     return source if plain else ByEntries(source)
 
 

@@ -6,7 +6,9 @@ adjoint program, and the other way round. All of them have the same rules, so th
 
 from __future__ import annotations
 
+import math
 import re
+import threading
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -62,14 +64,17 @@ class Operation:
 
     def transpose(self) -> Operation:
         """(arguments that are constant, cotangents of results) -> cotangents of the others."""
-        assert self._transposed is not None
+        if self._transposed is None:
+            hint = "jax.vjp, or jax.linearize before jax.linear_transpose"
+            raise InputError(f"{self.name}: only a linear function can be transposed", hint=hint)
         return operation(self._transposed, self.constants, self.kernel)
 
     def target(self, batch: bool) -> str:
         """The name under which XLA knows the code, for one state or for batches."""
-        if batch not in self._targets:
-            self._targets[batch] = _registered(self.kernel, f"fallingcat_{self.key}_{'many' if batch else 'one'}", batch)
-        return self._targets[batch]
+        with _LOCK:
+            if batch not in self._targets:
+                self._targets[batch] = _registered(self.kernel, f"fallingcat_{self.key}_{'many' if batch else 'one'}", batch)
+            return self._targets[batch]
 
     def __repr__(self) -> str:
         return self.name
@@ -78,14 +83,18 @@ class Operation:
 _OPERATIONS: dict[tuple[str, int], Operation] = {}
 """By what they compute, and in which arguments they are linear. XLA never forgets a handler, so these stay, too."""
 
+_LOCK = threading.RLock()
+"""Held while an operation is made or registered: XLA takes a name once."""
+
 
 def operation(kernel: Kernel, constants: int | None = None, transposed: Kernel | None = None) -> Operation:
     """The operation of a kernel; equal ones share their code."""
     count = len(kernel.task.inputs) if constants is None else constants
     key = kernel.key()
-    if (key, count) not in _OPERATIONS:
-        _OPERATIONS[key, count] = Operation(kernel, key, count, transposed)
-    return _OPERATIONS[key, count]
+    with _LOCK:
+        if (key, count) not in _OPERATIONS:
+            _OPERATIONS[key, count] = Operation(kernel, key, count, transposed)
+        return _OPERATIONS[key, count]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -143,7 +152,8 @@ def _types(*values: Any, operation: Operation) -> list[Any]:
 
 @run_p.def_impl
 def _now(*values: Any, operation: Operation) -> list[Any]:
-    return list(_jitted(operation)(*values))
+    with jax.disable_jit(False):  # else jit would ask for this rule again, without end
+        return list(_jitted(operation)(*values))
 
 
 @cache
@@ -189,7 +199,7 @@ ad.primitive_transposes[run_p] = _transposed
 
 def _flat(bar: Any, shape: tuple[int, ...]) -> Any:
     """A result as the vector that kernels take."""
-    return bar if len(shape) == 1 else bar.reshape((*bar.shape[: bar.ndim - len(shape)], -1))
+    return bar if len(shape) == 1 else bar.reshape((*bar.shape[: bar.ndim - len(shape)], math.prod(shape)))
 
 
 def _mapped(values: Sequence[Any], axes: Sequence[Any], *, operation: Operation) -> tuple[Any, Any]:
@@ -215,8 +225,10 @@ def array(name: str, spec: Input, value: Any) -> Array:
         if jnp.issubdtype(value.dtype, jnp.integer) and jax.config.jax_enable_x64:
             value = value.astype(jnp.float64)
         else:
-            hint = "jax.config.update('jax_enable_x64', True), before the first array is made; or x.astype('float64')"
-            raise InputError(f"{name}: {spec.name} is of {value.dtype}", expected="float64", hint=hint)
+            kind = "x.astype('float64')" if value.dtype == jnp.bool_ else "x.real, or x.imag"
+            if jnp.issubdtype(value.dtype, jnp.floating) or not jax.config.jax_enable_x64:
+                kind = "jax.config.update('jax_enable_x64', True), before the first array is made; or x.astype('float64')"
+            raise InputError(f"{name}: {spec.name} is of {value.dtype}", expected="float64", hint=kind)
     if value.ndim == 0 or value.shape[-1] != spec.size:
         hint = ""
         if spec.quaternions and value.ndim and value.shape[-1] == spec.size - len(spec.quaternions):
@@ -229,7 +241,7 @@ def array(name: str, spec: Input, value: Any) -> Array:
 
 def _constant(name: str, spec: Input, value: Any) -> Array:
     try:
-        return jnp.asarray(np.asarray(value, dtype=np.float64))
+        return jnp.asarray(np.asarray(value).astype(np.float64, casting="same_kind"))
     except (TypeError, ValueError):
         got = type(value).__name__
         raise InputError(f"{name}: {spec.name} is no array", expected=f"float64 (..., {spec.size})", got=got) from None

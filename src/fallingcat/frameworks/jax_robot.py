@@ -89,8 +89,8 @@ class _Calls(Calls):
         shape = np.shape(value)
         return int(shape[-1]) if shape else 0
 
-    def number(self, value: Any) -> Array:
-        return (value if isinstance(value, jax.Array) else jnp.asarray(np.asarray(value, dtype=np.float64)))[..., None]
+    def number(self, value: Any) -> Any:
+        return (value if isinstance(value, jax.Array) else np.asarray(value))[..., None]
 
     def mask(self, value: Any) -> Any:
         return value.astype(jnp.float64) if isinstance(value, jax.Array) and value.dtype == jnp.bool_ else value

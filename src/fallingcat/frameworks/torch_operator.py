@@ -1,7 +1,8 @@
 """A compiled function as an operator of PyTorch: the kernel runs on the memory of the tensors, nothing is copied.
 
 Eager calls go through a `torch.autograd.Function`, which knows reverse mode, forward mode and `torch.func.vmap`. Inside of
-`torch.compile` the same kernel is a custom operator, one node of the graph. The derivatives are operators of the same kind, of
+`torch.compile`, and for everything else that records or has no numbers yet, the same kernel is a custom operator, one node of
+the graph. The derivatives are operators of the same kind, of
 the adjoint and the tangent program, so that they can be differentiated again.
 """
 
@@ -43,12 +44,22 @@ class Operator:
 
     def __call__(self, *values: Any) -> Any:
         given = checked(self.name, self.inputs, values)
-        plain = _plain(given)
-        found = self.one_or_all(self._run(plain)) if plain is not None else self.eager(*given)
+        recorded = _recorded(given)
+        plain = None if recorded else _plain(given)
+        if plain is not None:
+            found = self.one_or_all(self._run(plain))
+        elif recorded and any(map(_is_functional, given)):  # which an autograd.Function does not know
+            found = self.one_or_all(tuple(run(self.key, given)))
+        else:
+            found = self.eager(*given)
         return found if self.results is None else self.results(*found)
 
     def numbers(self, values: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """Run the kernel on tensors, whoever follows their derivatives."""
+        """Run the kernel on tensors, whoever follows their derivatives; whoever records sees one operator."""
+        return tuple(run(self.key, list(values))) if _recorded(values) else self.at_once(values)
+
+    def at_once(self, values: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """Run the kernel on tensors that hold numbers."""
         return self._run([v.detach().resolve_neg().numpy() for v in values])
 
     def _run(self, arrays: Sequence[NDArray[np.float64]]) -> tuple[Tensor, ...]:
@@ -161,6 +172,22 @@ def _eager(operator: Operator, values: Sequence[Tensor]) -> Sequence[Tensor]:
     return found if operator.results is not None else (found,)
 
 
+_modes: Callable[[], int] = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
+_is_functional: Callable[[Tensor], bool] = getattr(torch, "_is_functional_tensor", lambda value: False)
+
+
+def _recorded(values: Sequence[Tensor]) -> bool:
+    """Must the call be an operator that PyTorch sees? So it is for `torch.func.linearize`, `functionalize`, `make_fx`,
+    `torch.jit.trace` and shapes without numbers: the results of a kernel that ran unseen would be constants to them.
+
+    For modes of dispatch and for functional tensors, which let NumPy look at memory that is not theirs, there is no public
+    question.
+    """
+    if torch.jit.is_tracing() or _modes() > 0:
+        return True
+    return any(type(v).__torch_dispatch__ is not Tensor.__torch_dispatch__ or _is_functional(v) for v in values)
+
+
 def _plain(values: Sequence[Tensor]) -> list[NDArray[np.float64]] | None:
     """The tensors as arrays over the same memory; None if there is a derivative to follow or an axis is hidden by vmap.
 
@@ -210,7 +237,7 @@ def _function(operator: Operator) -> Any:
 @torch.library.custom_op("fallingcat::run", mutates_args=(), device_types="cpu")
 def run(key: str, values: list[Tensor]) -> list[Tensor]:
     """The results of a compiled function."""
-    return list(called(key).numbers(values))
+    return list(called(key).at_once(values))
 
 
 @run.register_fake
@@ -256,7 +283,7 @@ def batched(values: Sequence[Tensor], dims: Sequence[int | None]) -> list[Tensor
 
 def flattened(bar: Tensor, axes: int) -> Tensor:
     """A result of a kernel as a vector."""
-    return bar[..., None] if axes == 0 else bar.reshape((*bar.shape[:-axes], -1)) if axes > 1 else bar
+    return bar[..., None] if axes == 0 else bar.flatten(-axes) if axes > 1 else bar
 
 
 def checked(name: str, inputs: Sequence[Input], values: Sequence[Any]) -> list[Tensor]:
@@ -273,6 +300,8 @@ def tensor(name: str, spec: Input, value: Any) -> Tensor:
         value = _constant(name, spec, value)
     if value.dtype != torch.float64:
         hint = "x.double(), or torch.set_default_dtype(torch.float64) before anything is made"
+        if not value.dtype.is_floating_point:
+            hint = "x.real, or x.imag" if value.dtype.is_complex else "x.double()"
         raise InputError(f"{name}: {spec.name} is of {value.dtype}", expected="torch.float64", hint=hint)
     if value.device.type != "cpu":
         raise InputError(f"{name}: {spec.name} is on {value.device}", expected="a tensor on the CPU", hint="x.cpu()")
@@ -289,7 +318,8 @@ def tensor(name: str, spec: Input, value: Any) -> Tensor:
 
 def _constant(name: str, spec: Input, value: Any) -> Tensor:
     try:
-        return torch.as_tensor(np.asarray(value, dtype=np.float64))
+        # a copy of its own: tensors know neither strides that go backwards nor memory that must not be written
+        return torch.from_numpy(np.asarray(value).astype(np.float64, order="C", casting="same_kind"))
     except (TypeError, ValueError, RuntimeError):
         got = type(value).__name__
         raise InputError(f"{name}: {spec.name} is no tensor", expected=f"float64 (..., {spec.size})", got=got) from None

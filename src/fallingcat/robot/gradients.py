@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fallingcat.arrays.arguments import in_order
 from fallingcat.arrays.foreign import refuse_foreign
+from fallingcat.choices import check_truth
 from fallingcat.codegen import Kernel
 from fallingcat.errors import InputError
 from fallingcat.robot.runner import Part, Wrenches
@@ -135,6 +136,7 @@ class Gradients(Part):
 
         >>> q_bar, nu_bar, dnu_bar = robot.vjp("inverse_dynamics")(q, nu, dnu, tau_bar)
         """
+        check_truth("ambient", ambient)
         return VectorJacobian(self, name, bool(ambient), options)
 
     def jvp(self, name: str, *, ambient: bool = False, **options: Any) -> Derivative:
@@ -144,4 +146,5 @@ class Gradients(Part):
 
         >>> tau_dot = robot.jvp("inverse_dynamics")(q, nu, dnu, q_dot, nu_dot, dnu_dot)
         """
+        check_truth("ambient", ambient)
         return Derivative(self.kernel(name, **options).jvp(bool(ambient)))
