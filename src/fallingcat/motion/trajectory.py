@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fallingcat.arrays.arguments import real_array
 from fallingcat.errors import InputError
 from fallingcat.motion import files, spline
-from fallingcat.trace.arrays import real
 
 if TYPE_CHECKING:
     from fallingcat.robot.robot import Robot
@@ -136,10 +136,7 @@ class Trajectory:
 
 
 def _numbers(name: str, value: Any) -> Array:
-    try:
-        return np.array(real(value), dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"a trajectory's {name} does not hold real numbers", got=type(value).__name__) from None
+    return np.array(real_array(f"a trajectory's {name}", value))
 
 
 def check_times(value: ArrayLike) -> Array:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fallingcat.arrays.arguments import real_array
 from fallingcat.arrays.foreign import library, or_later
 from fallingcat.control.drive import Controller
 from fallingcat.control.rollout import Controls, Samples, rollout, step_length
@@ -71,8 +72,9 @@ class Motions(Part):
         rtol: error of a step: m or rad in coordinates, relative to 1 + |nu| in velocities. Errors of steps add up.
         """
         robot = cast("Robot", self)
-        end = np.ndim(t) == 0
-        times = check_times([0.0, cast(float, t)] if end else t)
+        times = real_array("simulate: t", t)
+        end = times.ndim == 0
+        times = check_times([0.0, float(times)] if end else times)
         found, states = simulate(robot, q, nu, times, controller, rtol, wrenches, own_times=end)
         return Trajectory(robot, found, *states)
 
@@ -168,7 +170,7 @@ def _path(robot: Robot, shapes: Shapes, times: ArrayLike) -> tuple[Array, recons
         raise InputError("a motion takes two times or more", got=str(len(t)))
     if callable(shapes):
         return t, _checked(robot, shapes)
-    s = np.asarray(shapes, dtype=np.float64)
+    s = real_array("shapes", shapes)
     if s.shape != (len(t), robot.nq - 7):
         raise InputError("shapes do not fit", expected=f"({len(t)}, {robot.nq - 7}): a shape for each time", got=str(s.shape))
     samples = Trajectory.from_samples(robot, t, reconstruction.configurations(robot, s))
@@ -186,7 +188,7 @@ def _checked(robot: Robot, shapes: Callable[[Array], Any]) -> reconstruction.Pat
 
     def path(x: Array) -> reconstruction.Motion:
         found = shapes(x)
-        parts = tuple(np.asarray(part, dtype=np.float64) for part in found)
+        parts = tuple(real_array("the result of the function of shapes", part) for part in found)
         if [part.shape for part in parts] != [(len(x), size) for size in sizes]:
             expected = ", ".join(f"({len(x)}, {size})" for size in sizes) + ": shapes, velocities, accelerations"
             raise InputError("the function of shapes does not fit", expected=expected, got=str([part.shape for part in parts]))
@@ -211,7 +213,7 @@ def _first(robot: Robot, path: reconstruction.Path, t: Array) -> Array:
 
 def _momentum(momentum: ArrayLike) -> Array | None:
     """None for no momentum."""
-    p = np.asarray(momentum, dtype=np.float64)
+    p = real_array("momentum", momentum)
     if p.shape not in ((), (6,)) or (p.ndim == 0 and p != 0.0) or not np.all(np.isfinite(p)):
         expected = "0, or (6,): linear and angular, about the origin of the world"
         raise InputError("the momentum does not fit", expected=expected, got=repr(momentum))
