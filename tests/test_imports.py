@@ -39,7 +39,7 @@ DOORS = {
     "functions": "errors text choices task lazy model algorithms origin table",
     # what a user holds
     "control": "errors text suggest choices scalar task trace arrays codegen functions",
-    "motion": "errors text suggest files model",
+    "motion": "errors text suggest files model arrays",
     "robot": "errors text suggest choices files task spatial model algorithms trace arrays codegen origin functions control "
     "motion",
     "deploy": "errors text suggest choices task model codegen functions control robot",

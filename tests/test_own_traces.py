@@ -33,6 +33,12 @@ def test_lengths_that_are_none(robot: fc.Robot, size: Any) -> None:
         fc.compile(lambda r, q, target: q, robot, target=size)
 
 
+@pytest.mark.parametrize("size", [10**7, 10**12, 10**30])
+def test_lengths_that_no_trace_ends_with(robot: fc.Robot, size: int) -> None:
+    with pytest.raises(fc.InputError, match=r"target is too long; expected: 1000000 numbers at most"):
+        fc.compile(lambda r, q, target: q, robot, target=size)
+
+
 @pytest.mark.parametrize("size", [3, np.int64(3), np.uint8(3)])
 def test_lengths_of_every_whole_kind(robot: fc.Robot, size: Any) -> None:
     f = fc.compile(lambda r, q, target: target[2], robot, target=size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -304,3 +305,44 @@ print("done")
 def test_functions_may_be_given_another_module(way: str) -> None:
     """The module's name keeps the code alive; a function that loses it must not lose its code."""
     prints("done", ANOTHER_MODULE, way, PYTHONMALLOC="debug")
+
+
+class Owner:
+    """Holds the compiled form of its own method, which holds it."""
+
+    def __init__(self, robot: fc.Robot) -> None:
+        self.height = fc.compile(self.cost, robot)
+
+    def cost(self, r: Any, q: Any) -> Any:
+        return r.center_of_mass(q)[2]
+
+
+@pytest.mark.parametrize("what", ["vjp", "jvp", "own function", "own derivatives", "constraints"])
+def test_derivatives_and_own_functions_go_with_their_robot(ball: fc.Robot, what: str) -> None:
+    """What code keeps is not seen by the collector, so it must not lead back to the kernel whose code it is."""
+    q, nu = ball.random_configuration(1), np.ones(ball.nv)
+
+    def used() -> list[weakref.ref[Any]]:
+        robot = fc.load(ball.description)
+        if what == "vjp":
+            kept: Any = robot.vjp("gravity_torque")
+            kept(q, nu), kept(np.array([q, q]), nu)
+        elif what == "jvp":
+            kept = robot.jvp("gravity_torque")
+            kept(q, nu)
+        elif what == "constraints":
+            c = robot.constraints(fc.point("hand"))
+            kept = c.vjp("forward_dynamics")
+            kept(q, nu, nu, nu, np.ones(3))
+        else:
+            kept = Owner(robot)
+            kept.height(q), kept.height(np.array([q, q]))
+            robot.friend = kept  # type: ignore[attr-defined]
+            if what == "own derivatives":
+                kept.height.jacobian(q), kept.height.hessian(q), kept.height.vjp(q, 1.0)
+        kernel = kept.height.kernel if isinstance(kept, Owner) else kept.kernel
+        return [weakref.ref(x) for x in (robot, kept, kernel)]
+
+    alive = used()
+    gc.collect()
+    assert [ref() for ref in alive] == [None] * 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import combinations
 from typing import Any
 
@@ -123,3 +124,70 @@ def test_tables_of_many_points_do_not_pile_up(ball: fc.Robot) -> None:
 def test_no_lines_give_zeros() -> None:
     values = np.ones((2, 6))
     np.testing.assert_array_equal(spread(np.zeros((0, 3)), values, 4), plainly(np.zeros((0, 3)), values, 4))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What does not fit
+
+
+def test_wrenches_stay_as_they_were_checked(ball: fc.Robot) -> None:
+    """Another array in place of the one that was checked would be read past its end."""
+    (q,), (nu,), (dnu,) = states(ball, 1)
+    W = fc.Wrenches("hand", np.ones(6))
+    for name, value in (("values", np.ones((1, 1))), ("key", ((), "body", None)), ("frames", ("hand",) * 9), ("other", 1.0)):
+        with pytest.raises(AttributeError, match="cannot be changed"):
+            setattr(W, name, value)
+    with pytest.raises(AttributeError, match="stays"):
+        del W.values
+    again = pickle.loads(pickle.dumps(W))
+    np.testing.assert_array_equal(ball.inverse_dynamics(q, nu, dnu, again), ball.inverse_dynamics(q, nu, dnu, W))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (0, 6), (3, 5), (6, 1), (2, 6), (6,), ()])
+def test_values_of_another_shape_are_refused_however_they_got_there(ball: fc.Robot, shape: tuple[int, ...]) -> None:
+    """Python lets nobody be stopped from writing to `__dict__`; one wrench is expected."""
+    (q,), (nu,), (dnu,) = states(ball, 1)
+    W = fc.Wrenches("hand", np.ones(6))
+    W.__dict__["values"] = np.ones(shape)
+    with pytest.raises(fc.InputError):
+        ball.inverse_dynamics(q, nu, dnu, W)
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_a_table_that_points_beside_its_rows_is_refused(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not native:
+        monkeypatch.setattr(cpython, "fast_calls_possible", lambda: False)
+    table = np.array([(2.0, 0.0, 1.0), (3.0, 5.0, 2.0)])
+    np.testing.assert_array_equal(spread(table, np.arange(6.0), 3), [0.0, 0.0, 15.0])
+    for width, size in ((5, 3), (1, 3), (0, 3), (6, 2), (6, 0)):
+        for shape in ((width,), (2, width)):
+            with pytest.raises(fc.InputError, match="points beside its rows"):
+                spread(table, np.ones(shape), size)
+
+
+def test_wrenches_that_are_none(ball: fc.Robot) -> None:
+    (q,), (nu,), (dnu,) = states(ball, 1)
+    w = np.ones(6)
+    odd = [np.ma.masked_array(w, mask=True), w.astype(complex), w.astype(object), np.zeros(6, "M8[s]"), np.zeros(6, "U8")]
+    for values in (*odd, [[1.0], [1.0, 2.0]], None, "abc", np.ones(5), 1.0):
+        with pytest.raises(fc.InputError):
+            ball.inverse_dynamics(q, nu, dnu, fc.Wrenches("hand", values))
+        with pytest.raises(fc.InputError):
+            ball.inverse_dynamics(q, nu, dnu, {"hand": values})
+        with pytest.raises(fc.InputError):
+            ball.inverse_dynamics(q, nu, dnu, {"ball": w, "hand": values})  # dtypes that have none in common
+    for axes in (["body"], np.array(["body", "mixed"]), None, {}, "mixde"):
+        with pytest.raises(fc.InputError, match="unknown axes"):
+            fc.Wrenches("hand", w, axes=axes)  # type: ignore[arg-type]
+    for point in (np.ma.masked_array(np.ones(3), mask=True), np.ones(3, complex), "abc", [[1.0], [1.0, 2.0]], np.ones(2)):
+        with pytest.raises(fc.InputError, match="wrenches: point"):
+            fc.Wrenches("hand", w, point=point)
+    for frames in (None, 3, ["hand", 3], [["hand"]]):
+        with pytest.raises(fc.InputError, match="frames are not names"):
+            fc.Wrenches(frames, np.ones((2, 6)))  # type: ignore[arg-type]
+
+
+def test_names_of_wrenches_are_shown_without_control_characters() -> None:
+    text = repr(fc.Wrenches(["foot\x1b[31m", "toe\n"], np.ones((2, 6))))
+    assert text.isprintable()
+    assert "foot" in text

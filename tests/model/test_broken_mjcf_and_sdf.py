@@ -82,6 +82,11 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "SDF: attached in a circle": (
         sdf(link("a"), '<frame name="f" attached_to="g"/>', '<frame name="g" attached_to="f"/>'), 5, ("circle", "frame 'g'")
     ),
+    "SDF: a model with colons": (
+        sdf(link("a"), '<model name="h::g"><link name="p"/></model>', '<frame name="t" attached_to="h::g::p"/>'), 4,
+        ("model 'h::g'", "holds '::'")
+    ),
+    "SDF: a frame with colons": (sdf(link("a"), '<frame name="t::u"/>'), 4, ("frame 't::u'", "holds '::'")),
     "SDF: a quaternion of no length": (
         sdf(link("a", f'<pose rotation_format="quat_xyzw">0 0 0 0 0 0 0</pose>{INERTIAL}')), 3, ("quaternion", "length 0")
     ),
@@ -180,3 +185,38 @@ def test_a_long_chain_of_frames_is_no_recursion() -> None:
     frames = [f'<frame name="f{k}" attached_to="f{k + 1}"><pose>0 0 0.001 0 0 0</pose></frame>' for k in range(2_000)]
     robot = fc.load(sdf(link("a"), *frames, '<frame name="f2000" attached_to="a"/>'))
     assert robot.frame_pose(robot.neutral(), "f0")[2, 3] == pytest.approx(2.0)
+
+
+def test_old_files_may_have_colons_in_names() -> None:
+    """Before 1.8 models were put into others with their names in front."""
+    text = sdf('<link name="arm::hand"><inertial><mass>1</mass></inertial></link>').replace("1.9", "1.7")
+    assert fc.load(text).link_names == ("arm::hand",)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+@pytest.mark.parametrize(
+    ("rest", "at"),
+    [
+        ('<include file="pipe"/>', "pipe"),
+        ('<asset><mesh name="m" file="pipe"/></asset>', "pipe"),
+        ('<asset><mesh name="m" file="far/pipe"/></asset><compiler meshdir="sub" strippath="true"/>', "sub/pipe"),
+        ('<asset><texture name="t" type="cube" fileright="pipe"/></asset><compiler assetdir="sub"/>', "sub/pipe"),
+    ],
+)
+def test_a_pipe_is_not_waited_for(rest: str, at: str, tmp_path: Path) -> None:
+    (tmp_path / at).parent.mkdir(exist_ok=True)
+    os.mkfifo(tmp_path / at)
+    path = tmp_path / "robot.xml"
+    path.write_text(mjcf(f'<body name="a"><joint/>{BALL}</body>', rest=rest))
+    errors = [str(finding) for finding in fc.diagnose(path) if finding.severity == "error"]
+    assert len(errors) == 1
+    assert "no plain file" in errors[0]
+
+
+def test_names_that_are_not_utf8_are_escaped(tmp_path: Path) -> None:
+    path = tmp_path / "latin.xml"
+    text = f'<mujoco><worldbody><body name="caf\xe9"><joint name="\xe9?"/>{BALL}</body></worldbody></mujoco>'
+    path.write_bytes(text.encode("latin-1"))
+    robot = fc.load(path, floating=False)
+    assert robot.joint_names == ("\\xe9?",)
+    assert "caf\\xe9" in robot.link_names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import csv
 from pathlib import Path
 
@@ -87,6 +88,19 @@ def test_files_that_are_none(kind: str, tmp_path: Path) -> None:
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(fc.FallingCatError, match=r"holds no trajectory|cut short"):
         fc.Trajectory.load(robot, path)
+
+
+def test_damaged_files(tmp_path: Path) -> None:
+    """A bit here and there: of flags, methods and lengths of a zip file, too."""
+    robot, path = fc.load("cat"), tmp_path / "bad.npz"
+    whole = some(robot).save(path).read_bytes()
+    for at in [*range(60), *range(len(whole) - 400, len(whole))]:
+        for bit in range(8):
+            damaged = bytearray(whole)
+            damaged[at] ^= 1 << bit
+            path.write_bytes(damaged)
+            with contextlib.suppress(fc.FallingCatError):
+                fc.Trajectory.load(robot, path)
 
 
 def test_unknown_endings(tmp_path: Path) -> None:

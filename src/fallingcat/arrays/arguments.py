@@ -112,24 +112,38 @@ def _rows(arrays: tuple[NDArray[Any], ...], shape: tuple[int, ...], count: int) 
 def _array(name: str, spec: Input, value: Any) -> NDArray[Any]:
     if type(value) is np.ndarray and value.dtype == FLOAT64 and value.ndim and value.shape[-1] == spec.size:
         return value
-    expected = f"an array of real numbers with last axis {spec.size}"
-    if isinstance(value, np.ma.MaskedArray):
-        hint = "fill it first, as in x.filled(np.nan), or pass its .data"
-        raise InputError(f"{name}: {spec.name} is a masked array", expected=expected, got="entries that may not count", hint=hint)
     refuse_foreign(name, spec.name, value)
-    try:
-        a = np.asarray(value)
-    except (ValueError, TypeError) as error:
-        got = f"{type(value).__name__}: {error}"
-        raise InputError(f"{name}: {spec.name} is not an array", expected=expected, got=got) from None
-    if a.dtype.kind not in "fiub":
-        hint = "complex numbers run through fallingcat.algorithms, not through arrays" if a.dtype.kind == "c" else ""
-        raise InputError(f"{name}: {spec.name} does not hold real numbers", expected=expected, got=_words(value, a), hint=hint)
+    a = _real(f"{name}: {spec.name}", value, f"an array of real numbers with last axis {spec.size}")
     if a.ndim == 0 or a.shape[-1] != spec.size:
         hint = ""
         if spec.quaternions and a.ndim and a.shape[-1] == spec.size - len(spec.quaternions):
             hint = "q holds a quaternion (x y z w): one entry more than the velocity; see robot.neutral()"
         raise InputError(f"{name}: {spec.name} has the wrong shape", expected=f"(..., {spec.size})", got=str(a.shape), hint=hint)
+    return a
+
+
+def real_array(name: str, value: Any) -> Array:
+    """The real numbers of an argument that no task describes, as float64; the rest is refused in the same words."""
+    refuse_foreign("", name, value)
+    return _real(name, value, "an array of real numbers").astype(np.float64, copy=False)
+
+
+def refuse_masked(name: str, value: Any, expected: str = "an array of real numbers") -> None:
+    """Raise for a masked array: its mask would be ignored in silence."""
+    if isinstance(value, np.ma.MaskedArray):
+        hint = "fill it first, as in x.filled(np.nan), or pass its .data"
+        raise InputError(f"{name} is a masked array", expected=expected, got="entries that may not count", hint=hint)
+
+
+def _real(name: str, value: Any, expected: str) -> NDArray[Any]:
+    refuse_masked(name, value, expected)
+    try:
+        a = np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{name} is not an array", expected=expected, got=f"{type(value).__name__}: {error}") from None
+    if a.dtype.kind not in "fiub":
+        hint = "complex numbers run through fallingcat.algorithms, not through arrays" if a.dtype.kind == "c" else ""
+        raise InputError(f"{name} does not hold real numbers", expected=expected, got=_words(value, a), hint=hint)
     return a
 
 

@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -143,7 +144,8 @@ class Kernel:
         """The address of the code for one state, and what it needs to stay alive."""
         code, _ = self._code("single", self._single_module, cpython.symbols())
         names = [sys.intern(i.name) for i in self.task.inputs]
-        check = partial(check_state, self.task)
+        # Without `evaluate`: the collector does not see what code keeps, and that of a derivative leads back to this kernel.
+        check = partial(check_state, replace(self.task, evaluate=len))
         bound = (np.ndarray, np.dtype(np.float64), tuple, self.task.results or tuple, check, sys.intern("out"), *names)
         ctypes.PYFUNCTYPE(None, *[ctypes.py_object] * len(bound))(code.address("fc_bind"))(*bound)
         return code.address("fc_call"), (code, bound)

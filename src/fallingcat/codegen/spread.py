@@ -4,8 +4,8 @@
 
 takes a table, inputs, outputs, and the numbers of rows, inputs and outputs per row; for every row and every line
 (factor, from, to) of the table, in its order, it does `out[to] += factor * in[from]`. Product and sum are rounded one after
-the other, so that every machine, and `plainly`, give the same bits. It reads its arguments as what they are said to be: only
-`spread` calls it.
+the other, so that every machine, and `plainly`, give the same bits. At a line that points beside a row it stops and returns the
+table, otherwise None. The rest it takes for what it is said to be: only `spread` calls it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from fallingcat.codegen import cache as kept
 from fallingcat.codegen import cpython, native
 from fallingcat.codegen.builder import Function
 from fallingcat.codegen.call import PARAMETERS
+from fallingcat.errors import InputError
 
 Array = NDArray[np.float64]
 FLOAT64 = np.dtype(np.float64)
@@ -31,18 +32,22 @@ def spread(table: Array, values: NDArray[Any], size: int) -> NDArray[Any]:
     """The outputs (..., size) for inputs (..., anything), by a table of (factor, from, to), (lines, 3)."""
     if values.dtype != FLOAT64 or not cpython.fast_calls_possible():
         return plainly(table, values, size)
-    if values.ndim == 1:
-        out = np.zeros(size)
-        _native()(table, np.ascontiguousarray(values), out, 1, len(values), size)
-        return out
     *shape, width = values.shape
     out = np.zeros((*shape, size))
-    _native()(table, np.ascontiguousarray(values), out, math.prod(shape), width, size)
+    if _native()(table, np.ascontiguousarray(values), out, math.prod(shape), width, size) is not None:
+        raise _beside(table, width, size)
     return out
+
+
+def _beside(table: Array, width: int, size: int) -> InputError:
+    wanted = f"rows of {int(table[:, 1].max()) + 1} or more numbers, for {int(table[:, 2].max()) + 1} or more"
+    return InputError("a table of wrenches points beside its rows", expected=wanted, got=f"rows of {width}, for {size}")
 
 
 def plainly(table: Array, values: NDArray[Any], size: int) -> NDArray[Any]:
     """The same in Python, for numbers and for symbols."""
+    if len(table) and (table[:, 1].max() >= values.shape[-1] or table[:, 2].max() >= size):
+        raise _beside(table, values.shape[-1], size)
     out = np.full((*values.shape[:-1], size), 0.0, dtype=values.dtype)
     for factor, source, target in table.tolist():
         out[..., int(target)] += factor * values[..., int(source)]
@@ -69,7 +74,9 @@ def _text() -> str:
     rows, width_in, width_out = (f.call("i64", "fc_PyLong_AsLongLong", f"ptr {number}") for number in numbers)
     lines = f.load("i64", f.load("ptr", table, cpython.DIMENSIONS))
     entries, inputs, outputs = (f.load("ptr", a, cpython.DATA) for a in (table, values, out))
-    row, line, more, next_row, done = (f.label(hint) for hint in ("row", "line", "more", "next_row", "done"))
+    row, line, more, add, next_row, done, beside = (
+        f.label(hint) for hint in ("row", "line", "more", "add", "next_row", "done", "beside")
+    )
     f.go(row)
 
     f.begin(row)
@@ -81,15 +88,17 @@ def _text() -> str:
     f.branch(f.value(f"icmp slt i64 {i}, {rows}"), line, done)
 
     f.begin(line)
-    k = f.value(f"phi i64 [0, %{row}], [%after_line, %{more}]")
+    k = f.value(f"phi i64 [0, %{row}], [%after_line, %{add}]")
     entry = f.value(f"getelementptr [3 x double], ptr {entries}, i64 {k}")
     f.branch(f.value(f"icmp slt i64 {k}, {lines}"), more, next_row)
 
     f.begin(more)
-    source, target = (
-        f.value(f"getelementptr double, ptr {start}, i64 {f.value(f'fptosi double {place} to i64')}")
-        for start, place in ((x, f.load("double", entry, 8)), (y, f.load("double", entry, 16)))
-    )
+    at, to = (f.value(f"fptosi double {f.load('double', entry, place)} to i64") for place in (8, 16))
+    inside = f.both(f.value(f"icmp ult i64 {at}, {width_in}"), f.value(f"icmp ult i64 {to}, {width_out}"))
+    f.branch(inside, add, beside)
+
+    f.begin(add)
+    source, target = (f.value(f"getelementptr double, ptr {start}, i64 {place}") for start, place in ((x, at), (y, to)))
     product = f.value(f"fmul double {f.load('double', entry)}, {f.load('double', source)}")
     f.store("double", f.value(f"fadd double {f.load('double', target)}, {product}"), target)
     f.do(f"%after_line = add i64 {k}, 1")
@@ -103,6 +112,10 @@ def _text() -> str:
     nothing = f.load("ptr", "@fc_none")
     f.call("void", "fc_Py_IncRef", f"ptr {nothing}")
     f.give(nothing)
+
+    f.begin(beside)
+    f.call("void", "fc_Py_IncRef", f"ptr {table}")
+    f.give(table)
     return _GLOBALS + f.text
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fallingcat.arrays.arguments import real_array
 from fallingcat.arrays.axes import common_axes
 from fallingcat.converters import turns
 from fallingcat.converters.conventions import Convention
@@ -233,11 +234,7 @@ class Converter:
         return M
 
     def _checked(self, name: str, x: ArrayLike, length: int) -> Array:
-        try:
-            array = np.asarray(x, dtype=np.float64)
-        except (TypeError, ValueError):
-            what = f"{self.convention.library}: {name} does not hold real numbers"
-            raise InputError(what, expected="an array of real numbers", got=repr(x)) from None
+        array = real_array(f"{self.convention.library}: {name}", x)
         if array.shape[-1:] != (length,):
             what = f"{self.convention.library}: {name} does not fit"
             raise InputError(what, expected=f"shape (..., {length})", got=str(array.shape))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from fallingcat.model.meshes import is_file
@@ -22,17 +24,20 @@ _NOT_FINITE = re.compile(r"(?i)\s*(?:[-+.\de]+\s+)*[-+]?(?:nan|inf|infinity)(?:\
 """Numbers with one among them that is none."""
 _COUNTS = ("composite", "flexcomp")
 _LARGEST = 1_000_000
+_PLAIN = "name a plain file: pipes and devices are not read"
 
 
 def refuse_excess(root: Element, folder: Path, report: Report) -> None:
     """Report what is too large in a file and in all that it includes."""
     seen: set[Path] = set()
+    trees: list[tuple[Element, str]] = []
     waiting: list[tuple[Element, Path, str]] = [(root, folder, "")]
     while waiting and not report.has_errors():
         element, here, file = waiting.pop()
         total = _check(element, report, file)
         if total > MOST_ELEMENTS:
             _say(report, element, f"<replicate> makes more than {MOST_ELEMENTS} elements", "replicate less", file)
+        trees.append((element, file))
         for name in _included(element):
             path = here / name
             if path in seen or not is_file(path):
@@ -44,6 +49,36 @@ def refuse_excess(root: Element, folder: Path, report: Report) -> None:
             tree = _tree(path, report)
             if tree is not None:
                 waiting.append((tree, here, name))
+    _refuse_pipes(trees, folder, report)
+
+
+def _refuse_pipes(trees: list[tuple[Element, str]], folder: Path, report: Report) -> None:
+    """Includes, meshes, textures and fields that are pipes or devices: MuJoCo would wait for them, perhaps for ever."""
+    every = [(element, file) for tree, file in trees for element in _all(tree)]
+    settings = [element for element, _ in every if element.tag == "compiler"]
+    dirs = {"", *(element.get(key) or "" for element in settings for key in ("meshdir", "texturedir", "assetdir"))}
+    for element, file in every:
+        for name in [value for key, value in element.attributes.items() if key.startswith("file") and value]:
+            plain = name.replace("\\", "/").rpartition("/")[2]  # what strippath leaves of it
+            if any(_blocks(folder / inside / n) for inside in dirs for n in (name, plain)):
+                _say(report, element, f"{printable(name)!r} is no plain file", _PLAIN, file)
+
+
+def _blocks(path: Path) -> bool:
+    """Is there something that is neither a file nor a folder?"""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _all(root: Element) -> Iterator[Element]:
+    waiting = [root]
+    while waiting:
+        element = waiting.pop()
+        yield element
+        waiting += element.children
 
 
 def _tree(path: Path, report: Report) -> Element | None:
@@ -77,13 +112,7 @@ def _without_comments(content: str | bytes) -> str:
 
 
 def _included(root: Element) -> list[str]:
-    names, waiting = [], [root]
-    while waiting:
-        element = waiting.pop()
-        if element.tag in ("include", "model") and element.get("file"):
-            names.append(str(element.get("file")))
-        waiting += element.children
-    return names
+    return [str(e.get("file")) for e in _all(root) if e.tag in ("include", "model") and e.get("file")]
 
 
 def _check(element: Element, report: Report, file: str) -> int:

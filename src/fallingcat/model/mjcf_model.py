@@ -309,9 +309,18 @@ def _model_name(m: Any) -> str:
     return bytes(m.names).split(b"\0", 1)[0].decode("utf-8", "replace").strip() or "mjcf"
 
 
+_SHORT = {"joint": "jnt", "equality": "eq"}
+
+
+def own_name(m: Any, kind: str, k: int) -> str:
+    """As it stands in the file, with bytes that are no UTF-8 escaped: MuJoCo takes any, and cannot show them."""
+    letters: bytes = m.names[int(getattr(m, f"name_{_SHORT.get(kind, kind)}adr")[k]) :]
+    return letters.partition(b"\0")[0].decode("utf-8", "backslashreplace")
+
+
 def _names(m: Any, kind: str, count: int) -> list[str]:
     """One name for each, its own or a number; no two are the same."""
-    own = [str(getattr(m, kind)(k).name) for k in range(count)]
+    own = [own_name(m, kind, k) for k in range(count)]
     given, made = set(own), []
     for k, name in enumerate(own):
         new = name or f"{kind}{k}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fallingcat.model.mjcf_model import BALL, FREE, MIMIC, acts_on_site, actuator_count, floating_body, joint_gears
+from fallingcat.model.mjcf_model import BALL, FREE, MIMIC, acts_on_site, actuator_count, floating_body, joint_gears, own_name
 from fallingcat.model.report import Report, listed
 
 Lines = Callable[[str, str], int]
@@ -131,4 +131,4 @@ def _some(m: Any, array: str) -> set[int]:
 
 
 def _names(m: Any, kind: str, indices: Any) -> list[str]:
-    return [str(getattr(m, kind)(int(k)).name) or f"{kind}{k}" for k in indices]
+    return [own_name(m, kind, int(k)) or f"{kind}{k}" for k in indices]

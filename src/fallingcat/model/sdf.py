@@ -102,7 +102,7 @@ class _Reader:
     """Two walks: the first finds everything that has a name, the second asks where it is."""
 
     def __init__(self, report: Report, version: tuple[int, int]) -> None:
-        self._report = report
+        self._report, self._version = report, version
         self._values = Values(report)
         self._frames = Frames(report)
         self._links = LinkReader(report, self._frames)
@@ -138,11 +138,13 @@ class _Reader:
             for kind, places in (("link", found.links), ("joint", found.joints), ("frame", found.frames)):
                 for element in model.all(kind):
                     full = prefix + name_of(element)
+                    self._refuse_colons(kind, element)
                     if self._declare(full):
                         places.append(Place(full, prefix, element))
                     else:
                         self._rename(kind, full, prefix, element, places)
             for element in model.all("model"):
+                self._refuse_colons("model", element)
                 if depth < DEEPEST:
                     inner.append((element, f"{prefix}{name_of(element)}::", depth + 1))
                 else:
@@ -150,6 +152,15 @@ class _Reader:
             waiting += reversed(inner)
             self._warn_of_includes(model)
         return found
+
+    def _refuse_colons(self, kind: str, element: Element) -> None:
+        """They stand between the names of models; in files before 1.8, also in names of what was in models once."""
+        name = name_of(element)
+        if "::" in name and (kind == "model" or self._version >= (1, 8)):
+            self._report.error(
+                f"the name {quoted(name)} holds '::', which stands between the names of models", hint="name it without",
+                element=subject_of(kind, name), line=element.line,
+            )  # fmt: skip
 
     def _declare(self, full: str) -> bool:
         return self._frames.declare(full)
@@ -185,8 +196,7 @@ class _Reader:
 
     def _add_model(self, place: Place, found: Models) -> None:
         element, subject = place.element, subject_of("model", name_of(place.element))
-        outside = place.prefix.rpartition("::")[0].rpartition("::")
-        around = outside[0] + outside[1]
+        around = place.prefix.removesuffix(f"{name_of(element)}::")
         default = WORLD if not place.prefix else around + MODEL
         relative = self._relative(Place(place.full, around, element), default, subject)
         pose = self._values.pose(element, subject)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import struct
 import zipfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,11 @@ Parts = tuple[Array, Array, Array, Array]
 
 FORMAT = "fallingcat trajectory 1"
 SUFFIXES = (".npz", ".csv", ".parquet")
+_DAMAGED = (
+    ValueError, KeyError, IndexError, TypeError, EOFError, RuntimeError, SyntaxError, zipfile.BadZipFile, zlib.error,
+    struct.error, csv.Error,
+)  # fmt: skip
+"""What Python's readers raise for bytes that are not what they should be; RuntimeError: kinds of zip that they do not know."""
 _BASE_Q = ("x", "y", "z", "qx", "qy", "qz", "qw")
 _BASE_NU = ("vx", "vy", "vz", "wx", "wy", "wz")
 
@@ -51,7 +58,7 @@ def load(robot: Robot, path: Path) -> Parts:
         raise FallingCatError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
     except FallingCatError:
         raise
-    except (ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except _DAMAGED as error:
         raise InputError(f"{str(path)!r} holds no trajectory", expected=f"a file that Trajectory.save wrote ({error})") from None
     return read
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fallingcat.arrays.arguments import real_array
 from fallingcat.errors import InputError
 from fallingcat.motion import files, spline
 from fallingcat.text import shown
@@ -146,20 +146,9 @@ def _path(method: str, path: Any) -> Path:
         raise InputError(f"Trajectory.{method}: not a path", expected="the name of a file", got=shown(path)) from None
 
 
-def check_numbers(what: str, value: Any) -> Array:
-    """A new array of real numbers; refuses strings, complex numbers, None, and rows of different lengths."""
-    try:
-        a = np.asarray(value)
-    except (TypeError, ValueError):
-        a = np.array(None)
-    if a.dtype.kind not in "fiub" and not (a.dtype == object and all(isinstance(x, Real) for x in a.flat)):
-        raise InputError(f"{what} does not hold real numbers", expected="an array of them", got=shown(value))
-    return np.array(a, dtype=np.float64)
-
-
 def check_times(value: ArrayLike) -> Array:
     """Times as an array, refused unless they increase."""
-    t = check_numbers("a trajectory's t", value)
+    t = np.array(real_array("a trajectory's t", value))
     if t.ndim != 1 or not len(t):
         raise InputError("a trajectory's times have the wrong shape", expected="(times,), at least one", got=str(t.shape))
     if not np.all(np.isfinite(t)) or not np.all(np.diff(t) > 0.0):
@@ -168,7 +157,7 @@ def check_times(value: ArrayLike) -> Array:
 
 
 def _samples(name: str, value: ArrayLike, count: int, size: int) -> Array:
-    x = check_numbers(f"a trajectory's {name}", value)
+    x = np.array(real_array(f"a trajectory's {name}", value))
     if x.shape[-2:] != (count, size):
         raise InputError(f"a trajectory's {name} has the wrong shape", expected=f"(..., {count}, {size})", got=str(x.shape))
     if not np.all(np.isfinite(x)):

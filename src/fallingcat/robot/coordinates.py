@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms.base_change import EquationsOfMotion
 from fallingcat.errors import InputError
-from fallingcat.trace.arrays import real
+from fallingcat.robot.symbols import real_or_symbols
 
 Array = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ def change_coordinates(M: ArrayLike, C: ArrayLike, g: ArrayLike, A: ArrayLike, A
     Christoffel-consistent one (Theorem 1). With fewer columns than rows A restricts the motion to nu = A w.
     """
     values = {"M": M, "C": C, "g": g, "A": A, "A_rate": A_rate}
-    arrays = {name: real(value) for name, value in values.items()}
+    arrays = {name: real_or_symbols(f"change_coordinates: {name}", value) for name, value in values.items()}
     size = arrays["g"].shape[-1] if arrays["g"].ndim else 0
     k = arrays["A"].shape[-1] if arrays["A"].ndim >= 2 else size
     shapes: dict[str, tuple[int, ...]] = {"M": (size, size), "C": (size, size), "g": (size,), "A": (size, k), "A_rate": (size, k)}
@@ -52,7 +52,7 @@ def change_symbols(G: ArrayLike, M: ArrayLike, A: ArrayLike, A_derivatives: Arra
     for quasi-velocities; M is that of the symbols, without armature.
     """
     values = {"G": G, "M": M, "A": A, "A_derivatives": A_derivatives}
-    arrays = {name: real(value) for name, value in values.items()}
+    arrays = {name: real_or_symbols(f"change_symbols: {name}", value) for name, value in values.items()}
     size = arrays["M"].shape[-1] if arrays["M"].ndim else 0
     k = arrays["A"].shape[-1] if arrays["A"].ndim >= 2 else size
     shapes: dict[str, tuple[int, ...]] = {
@@ -107,24 +107,24 @@ class BaseChange(NamedTuple):
 
     def velocity(self, nu: ArrayLike) -> Array:
         """nu' = T nu."""
-        return _times(self.T, nu)
+        return _times(self.T, "nu", nu)
 
     def acceleration(self, nu: ArrayLike, dnu: ArrayLike) -> Array:
         """dnu' = T dnu + T_rate nu."""
-        return _times(self.T, dnu) + _times(self.T_rate, nu)
+        return _times(self.T, "dnu", dnu) + _times(self.T_rate, "nu", nu)
 
     def force(self, tau: ArrayLike) -> Array:
         """tau' = T^-T tau, so that power stays what it is: the joints feel the base wrench otherwise (20), (21)."""
-        return _times(np.swapaxes(self.inverse, -1, -2), tau)
+        return _times(np.swapaxes(self.inverse, -1, -2), "tau", tau)
 
     def jacobian(self, J: ArrayLike) -> Array:
         """J' = J T^-1, for Jacobians of anything (22)."""
-        return np.asarray(real(J) @ self.inverse)
+        return np.asarray(real_or_symbols("J", J) @ self.inverse)
 
     def equations(self, M: ArrayLike, C: ArrayLike, g: ArrayLike) -> EquationsOfMotion:
         """M', C', g' (24): the equations of motion for nu', without computing them anew."""
         return change_coordinates(M, C, g, self.inverse, self.inverse_rate)
 
 
-def _times(A: Array, x: ArrayLike) -> Array:
-    return np.asarray((A @ real(x)[..., None])[..., 0])
+def _times(A: Array, name: str, x: ArrayLike) -> Array:
+    return np.asarray((A @ real_or_symbols(name, x)[..., None])[..., 0])

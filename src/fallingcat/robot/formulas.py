@@ -14,9 +14,10 @@ from fallingcat.functions import FUNCTIONS
 from fallingcat.robot.gradients import as_vector
 from fallingcat.robot.robot import Robot
 from fallingcat.robot.runner import Part, Wrenches, check_options
+from fallingcat.robot.symbols import real_or_symbols
 from fallingcat.suggest import closest
 from fallingcat.task import Task
-from fallingcat.trace.arrays import mixed, real, stand_in
+from fallingcat.trace.arrays import mixed, stand_in
 from fallingcat.trace.gradients import Traced, jvp_task, vjp_task
 
 
@@ -99,8 +100,8 @@ class Formulas(Robot):
             self._tasks[key] = self._made(name, options)
         return self._tasks[key]
 
-    def _numbers(self, value: Any) -> NDArray[Any]:
-        return real(value)
+    def _numbers(self, value: Any, name: str = "an argument") -> NDArray[Any]:
+        return real_or_symbols(name, value)
 
     def _prepare(self, made: Task, values: Sequence[Any], check: bool = True) -> Batch:
         """The checks of `Robot`, on numbers that stand in for the symbols: a symbol passes where any number might."""

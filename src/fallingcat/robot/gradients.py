@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fallingcat.arrays.arguments import in_order
+from fallingcat.arrays.arguments import in_order, refuse_masked
 from fallingcat.arrays.foreign import refuse_foreign
 from fallingcat.choices import check_truth
 from fallingcat.codegen import Kernel
@@ -72,6 +72,7 @@ def as_vector(name: str, spec: Input, value: Any, shape: tuple[int, ...]) -> Any
     if len(shape) == 1 or value is None:
         return value
     refuse_foreign(name, spec.name, value)
+    refuse_masked(f"{name}: {spec.name}", value)
     try:
         a = np.asarray(value)
     except (ValueError, TypeError):

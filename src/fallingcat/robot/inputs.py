@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fallingcat.algorithms.actuation import Actuation, FrameInput, base_column, moves_nothing
+from fallingcat.arrays.arguments import real_array
 from fallingcat.errors import InputError
 from fallingcat.model.description import Actuator
 from fallingcat.model.model import Model
-from fallingcat.motion.trajectory import check_numbers
 from fallingcat.suggest import closest
 from fallingcat.text import shown
 
@@ -76,10 +76,7 @@ def wrench_input(frame: str) -> WrenchInput:
 
 
 def _three(x: ArrayLike, what: str) -> Vector:
-    try:
-        a = np.asarray(x, dtype=np.float64)
-    except (TypeError, ValueError):
-        a = np.zeros(0)
+    a = real_array(f"thruster: {what}", x)
     if a.shape != (3,) or not np.isfinite(a).all():
         raise InputError(f"thruster: {what} does not fit", expected="three numbers", got=repr(x))
     return (float(a[0]), float(a[1]), float(a[2]))
@@ -130,7 +127,7 @@ def _of_actuators(model: Model, actuators: list[Actuator]) -> Actuation:
 def _of_matrix(model: Model, given: Any) -> Actuation:
     expected = f"a matrix of numbers with {model.nv} rows, or a list of joints, fc.thruster(...) and fc.wrench_input(...)"
     try:
-        S = check_numbers("with_actuation", given)
+        S = real_array("with_actuation: the matrix", given)
     except InputError:
         raise InputError("with_actuation: these are no inputs", expected=expected, got=shown(given)) from None
     if S.ndim != 2 or len(S) != model.nv or not np.isfinite(S).all():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fallingcat.arrays.arguments import real_array
 from fallingcat.arrays.foreign import library, or_later
 from fallingcat.arrays.lost import HINT
 from fallingcat.control.drive import Controller
@@ -17,7 +18,7 @@ from fallingcat.control.simulate import simulate
 from fallingcat.errors import InputError, SingularError
 from fallingcat.functions import what_is_singular
 from fallingcat.motion import Trajectory, reconstruction, spline
-from fallingcat.motion.trajectory import check_numbers, check_times
+from fallingcat.motion.trajectory import check_times
 from fallingcat.robot.runner import Part, Wrenches
 from fallingcat.text import shown
 
@@ -76,8 +77,9 @@ class Motions(Part):
         rtol: error of a step: m or rad in coordinates, relative to 1 + |nu| in velocities. Errors of steps add up.
         """
         robot = cast("Robot", self)
-        end = np.ndim(t) == 0
-        times = check_times([0.0, cast(float, t)] if end else t)
+        times = real_array("simulate: t", t)
+        end = times.ndim == 0
+        times = check_times([0.0, float(times)] if end else times)
         found, states = simulate(robot, q, nu, times, controller, rtol, wrenches, own_times=end)
         return Trajectory(robot, found, *states)
 
@@ -177,7 +179,7 @@ def _path(robot: Robot, shapes: Shapes, times: ArrayLike) -> tuple[Array, recons
         raise InputError("a motion takes two times or more", got=str(len(t)))
     if callable(shapes):
         return t, _checked(robot, shapes)
-    s = check_numbers("the path of shapes", shapes)
+    s = real_array("shapes", shapes)
     if s.shape != (len(t), robot.nq - 7):
         raise InputError("shapes do not fit", expected=f"({len(t)}, {robot.nq - 7}): a shape for each time", got=str(s.shape))
     samples = Trajectory.from_samples(robot, t, reconstruction.configurations(robot, s))
@@ -198,7 +200,7 @@ def _checked(robot: Robot, shapes: Callable[[Array], Any]) -> reconstruction.Pat
         if not isinstance(found, Iterable):
             expected = "shapes, velocities and accelerations"
             raise InputError("the function of shapes does not fit", expected=expected, got=shown(found))
-        parts = tuple(check_numbers("the function of shapes", part) for part in found)
+        parts = tuple(real_array("the result of the function of shapes", part) for part in found)
         if [part.shape for part in parts] != [(len(x), size) for size in sizes]:
             expected = ", ".join(f"({len(x)}, {size})" for size in sizes) + ": shapes, velocities, accelerations"
             raise InputError("the function of shapes does not fit", expected=expected, got=str([part.shape for part in parts]))
@@ -223,7 +225,7 @@ def _first(robot: Robot, path: reconstruction.Path, t: Array) -> Array:
 
 def _momentum(momentum: ArrayLike) -> Array | None:
     """None for no momentum."""
-    p = check_numbers("the momentum", momentum)
+    p = real_array("momentum", momentum)
     if p.shape not in ((), (6,)) or (p.ndim == 0 and p != 0.0) or not np.all(np.isfinite(p)):
         expected = "0, or (6,): linear and angular, about the origin of the world"
         raise InputError("the momentum does not fit", expected=expected, got=repr(momentum))

@@ -33,6 +33,8 @@ from fallingcat.task import Input, Output, Task
 from fallingcat.trace.expr import Expr
 from fallingcat.trace.program import Program, assemble, symbols
 
+MOST_NUMBERS = 1_000_000
+"""Of an argument of a user's function; beyond, a trace takes minutes and gigabytes."""
 _KNOWN = {"q": "nq", "q0": "nq", "q1": "nq", "nu": "nv", "dnu": "nv", "tau": "nv", "dx": "nv", "s": "n", "r": "n", "ddr": "n"}
 
 
@@ -212,6 +214,9 @@ def _length(name: str, size: Any, robot: Robot) -> int:
         length = -1 if isinstance(size, (bool, np.bool_)) else operator.index(size)
     except TypeError:
         length = -1
+    if length > MOST_NUMBERS:
+        expected = f"{MOST_NUMBERS} numbers at most: each is a symbol of its own"
+        raise InputError(f"fc.compile: {name} is too long", expected=expected, got=repr(size))
     if length < least:
         raise InputError(
             f"fc.compile: {name} cannot have this length", expected=f"a whole number, {least} or more", got=repr(size),

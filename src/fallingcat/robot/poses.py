@@ -10,26 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.arrays.arguments import QUATERNION_TOLERANCE
 from fallingcat.arrays.axes import common_axes
-from fallingcat.arrays.foreign import refuse_foreign
 from fallingcat.errors import InputError
+from fallingcat.robot.symbols import real_or_symbols
 from fallingcat.spatial import so3
-from fallingcat.trace.arrays import real
 
 Array = NDArray[np.float64]
 
 
-def _numbers(name: str, x: Any) -> Array:
-    if type(x) is not np.ndarray:
-        refuse_foreign("configuration", name, x)
-    try:
-        return real(x)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} does not hold real numbers", expected="an array of real numbers", got=repr(x)) from None
-
-
 def configuration_from_pose(floating: bool, H: ArrayLike, s: ArrayLike, nq: int) -> Array:
     """q from a base pose and joint coordinates."""
-    H, s = _numbers("H", H), _numbers("s", s)
+    H, s = real_or_symbols("configuration: H", H), real_or_symbols("configuration: s", s)
     joints = nq - 7 if floating else nq
     if H.shape[-2:] != (4, 4) or s.shape[-1:] != (joints,):
         expected = f"H (..., 4, 4) and s (..., {joints})"
@@ -49,7 +39,7 @@ def configuration_from_pose(floating: bool, H: ArrayLike, s: ArrayLike, nq: int)
 
 def configuration_at(q: ArrayLike, position: Array, R: Array) -> Array:
     """The configuration with another origin and orientation of the base, and the same joint coordinates."""
-    q = _numbers("q", q)
+    q = real_or_symbols("q", q)
     moved = np.empty((*R.shape[:-2], q.shape[-1]), dtype=np.result_type(q, R))
     moved[..., :3] = position
     moved[..., 3:7] = _quaternions(R)
@@ -85,7 +75,7 @@ def _quaternions(R: Array) -> Array:
 
 def split_configuration(floating: bool, q: ArrayLike, nq: int) -> tuple[Array, Array]:
     """Base pose and joint coordinates."""
-    q = _numbers("q", q)
+    q = real_or_symbols("split: q", q)
     if q.shape[-1:] != (nq,):
         raise InputError("q has the wrong shape", expected=f"(..., {nq})", got=str(q.shape))
     H = np.zeros((*common_axes("split", {"q": q.shape}), 4, 4), dtype=q.dtype)

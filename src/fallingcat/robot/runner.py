@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms.actuation import Actuation
-from fallingcat.arrays.arguments import Batch, check_out, prepare
+from fallingcat.arrays.arguments import Batch, check_out, prepare, real_array
 from fallingcat.arrays.foreign import refuse_foreign
 from fallingcat.choices import GROUPS, REPRESENTATIONS, check_choice
 from fallingcat.codegen import Kernel
@@ -166,8 +166,8 @@ class Part:
 
     # What composed functions take arguments and results with; over symbols (`Formulas`) it is something else.
 
-    def _numbers(self, value: Any) -> NDArray[Any]:
-        return np.asarray(value, dtype=np.float64)
+    def _numbers(self, value: Any, name: str = "an argument") -> NDArray[Any]:
+        return real_array(name, value)
 
     def _prepare(self, made: Task, values: Sequence[Any], check: bool = True) -> Batch:
         return prepare(made, values, check)

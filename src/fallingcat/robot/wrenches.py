@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms.held_wrenches import SIZES
-from fallingcat.arrays.arguments import FLOAT64
+from fallingcat.arrays.arguments import FLOAT64, real_array, refuse_masked
 from fallingcat.arrays.foreign import LAZY, library, refuse_foreign
+from fallingcat.choices import check_choice
 from fallingcat.errors import InputError
 from fallingcat.model.model import WORLD, FrameOf, Model
 from fallingcat.spatial.vec3 import IDENTITY, add, cross, mat, matvec, scale, transpose, vec
 from fallingcat.task import Input
+from fallingcat.text import printable, shown
 
 Array = NDArray[np.float64]
 
@@ -45,27 +47,56 @@ class Wrenches:
         self, frames: str | Iterable[str], values: ArrayLike, axes: str = "body", point: ArrayLike | None = None
     ) -> None:
         single = isinstance(frames, str)
-        if not isinstance(frames, Iterable):
-            raise InputError("wrenches: frames are not names", expected="a name, or several", got=type(frames).__name__)
-        self.frames: tuple[str, ...] = (frames,) if isinstance(frames, str) else tuple(frames)
-        if axes not in SIZES:
-            raise InputError("wrenches: unknown axes", expected="'body', 'mixed' or 'inertial'", got=repr(axes))
-        self.axes = axes
-        if library(values) == "xarray":
-            hint = 'a mapping takes them: wrenches={"left_foot": w}, in the axes of the frames'
-            raise InputError("wrenches: values are an xarray object", expected="an array", got=type(values).__name__, hint=hint)
-        given: Any = values
-        self.values: Any = given if library(given) else np.asarray(given)
+        names = tuple([frames] if isinstance(frames, str) or not isinstance(frames, Iterable) else frames)
+        if not all(isinstance(name, str) for name in names):
+            got = f"{type(frames).__name__}: {shown(frames)}"
+            raise InputError("wrenches: frames are not names", expected="a name, or several", got=got)
+        check_choice("axes of wrenches", axes, SIZES)
+        given = _values(values)
         if single:
-            self.values = self.values[..., None, :] if self.values.ndim else self.values
-        if self.values.ndim < 2 or self.values.shape[-2:] != (len(self.frames), 6):
-            expected = "(..., 6)" if single else f"(..., {len(self.frames)}, 6), one wrench for each frame"
-            raise InputError("wrenches have the wrong shape", expected=expected, got=str(tuple(np.shape(values))))
-        self.points = _points(point, len(self.frames), axes)
-        self.key: Key = (self.frames, axes, self.points)
+            given = given[..., None, :] if given.ndim else given
+        if given.shape[-2:] != (len(names), 6):
+            _refuse_shape(given.shape[:-2] + given.shape[-1:] if single else given.shape, None if single else len(names))
+        points = _points(point, len(names), axes)
+        # It is frozen: everything here has been checked together.
+        vars(self).update(frames=names, axes=axes, values=given, points=points, key=(names, axes, points))
+
+    frames: tuple[str, ...]
+    axes: str
+    values: Any
+    """(..., k, 6)"""
+    points: tuple[tuple[float, ...], ...] | None
+    key: Key
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"Wrenches cannot be changed: make new ones instead of setting .{name}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"Wrenches cannot be changed: .{name} stays")
 
     def __repr__(self) -> str:
-        return f"<Wrenches on {', '.join(self.frames)}: {self.axes} axes, {self.values.shape}>"
+        return f"<Wrenches on {', '.join(map(printable, self.frames))}: {self.axes} axes, {self.values.shape}>"
+
+
+def _refuse_shape(shape: tuple[int, ...], count: int | None) -> None:
+    expected = "(..., 6)" if count is None else f"(..., {count}, 6), one wrench for each frame"
+    raise InputError("wrenches have the wrong shape", expected=expected, got=str(tuple(shape)))
+
+
+def _values(values: Any) -> Any:
+    """The array, whatever it holds: symbols, too, inside a function that is traced."""
+    if library(values) == "xarray":
+        hint = 'a mapping takes them: wrenches={"left_foot": w}, in the axes of the frames'
+        raise InputError("wrenches: values are an xarray object", expected="an array", got=type(values).__name__, hint=hint)
+    if library(values):
+        return values
+    refuse_masked("wrenches: values", values)
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "wrenches: values are not an array", expected="(..., 6)", got=f"{type(values).__name__}: {error}"
+        ) from None
 
 
 def _points(point: ArrayLike | None, count: int, axes: str) -> tuple[tuple[float, ...], ...] | None:
@@ -77,12 +108,9 @@ def _points(point: ArrayLike | None, count: int, axes: str) -> tuple[tuple[float
             "wrenches: a point with inertial axes", expected="no point: such wrenches are about the world's origin",
             hint="axes='mixed' has the world's orientation and acts at the point",
         )  # fmt: skip
-    try:
-        a = np.asarray(point, dtype=np.float64)
-    except (TypeError, ValueError):
-        a = np.array(np.nan)
+    a = real_array("wrenches: point", point)
     if a.shape not in ((3,), (count, 3)) or not np.isfinite(a).all():
-        raise InputError("wrenches: point does not fit", expected=f"numbers of shape (3,) or ({count}, 3)", got=repr(point))
+        raise InputError("wrenches: point does not fit", expected=f"numbers of shape (3,) or ({count}, 3)", got=shown(point))
     return tuple(map(tuple, np.broadcast_to(a, (count, 3)).tolist()))
 
 
@@ -113,6 +141,8 @@ def taken_apart(name: str, wrenches: Any) -> tuple[Key, Any]:
     if isinstance(wrenches, Wrenches):
         if library(wrenches.values) in LAZY:
             refuse_foreign(name, "wrenches", wrenches.values)
+        if wrenches.values.shape[-2:] != (len(wrenches.frames), 6):  # an array can be given another shape in place
+            _refuse_shape(wrenches.values.shape, len(wrenches.frames))
         return wrenches.key, wrenches.values
     raise InputError(
         f"{name}: wrenches is not a mapping", expected="frame name -> (..., 6), or fc.Wrenches", got=type(wrenches).__name__,
@@ -123,11 +153,10 @@ def taken_apart(name: str, wrenches: Any) -> tuple[Key, Any]:
 def one_state(values: Any, shapes: list[tuple[int, ...]]) -> Array | None:
     """Plain wrenches for one state one after the other; None if they are anything else."""
     if type(values) is np.ndarray:
-        return values.reshape(-1) if values.ndim == 2 and values.dtype == FLOAT64 else None
-    if any(type(v) is not np.ndarray for v in values) or [v.shape for v in values] != shapes:
+        return values.reshape(-1) if values.shape == (len(shapes), 6) and values.dtype == FLOAT64 else None
+    if any(type(v) is not np.ndarray or v.dtype != FLOAT64 for v in values) or [v.shape for v in values] != shapes:
         return None
-    together = np.concatenate(values)
-    return together if type(together) is np.ndarray and together.dtype == FLOAT64 else None
+    return np.concatenate(values)
 
 
 def table(model: Model, key: Key) -> Table:
