@@ -143,7 +143,8 @@ TRACED = """
 import sys, threading
 
 def look(frame, event, arg):
-    frame.f_locals  # Python 3.11 keeps what it finds there as long as the frame
+    if "fallingcat" in frame.f_code.co_filename:  # elsewhere it may break what it looks at: the import of NumPy on Python 3.12
+        frame.f_locals  # Python 3.11 keeps what it finds there as long as the frame
     return look
 
 sys.settrace(look)  # while the library is imported
