@@ -133,6 +133,13 @@ def held(robot: fc.Robot) -> Any:
     return robot.constraints(fc.point("lower"), kp=2.0, kd=1.0)
 
 
+def _fixed(robot: fc.Robot, name: str) -> Any:
+    """Directions in which no input acts: those of the base."""
+    if name != "inverse_dynamics":
+        return None
+    return (("unactuated", tuple(map(tuple, np.eye(robot.nv)[: robot.nv - robot.n].tolist()))),)
+
+
 def _constrained(robot: fc.Robot) -> list[Subject]:
     """Functions of constraints, with all of their inputs."""
     found = []
@@ -140,7 +147,7 @@ def _constrained(robot: fc.Robot) -> list[Subject]:
         inputs = tuple(x for x in constraint_tasks.optional(name) if x != "wrenches")
         variants = [(inputs, "")] + ([((*inputs, "wrenches"), "mixed")] if name == "forward_dynamics" else [])
         for more, axes in variants:
-            made = constraint_tasks.task(robot.model, held(robot).rows, name, more, axes)
+            made = held(robot).kernel(name, more, axes, _fixed(robot, name)).task
             found.append(Subject("floating", name, (("constraints", more),), axes, made, Kernel(made), _states(robot, made)))
     return found
 
@@ -215,7 +222,7 @@ def ways(robot: fc.Robot, subject: Subject, random: Random) -> tuple[str, Way, b
         return random.choice((("kernel", kernel, False), ("entry", kernel.entry, False), ("derivative", method, False)))
     if "constraints" in options:
         constraints = held(robot)
-        kernel = constraints.kernel(subject.name, options["constraints"], subject.wrenches)
+        kernel = constraints.kernel(subject.name, options["constraints"], subject.wrenches, _fixed(robot, subject.name))
         if subject.name in ("jacobian", "jacobian_rate", "drift"):
             return "method of constraints", getattr(constraints, subject.name), False
         return random.choice((("kernel", kernel, False), ("entry", kernel.entry, False)))

@@ -84,7 +84,8 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
     ),
     "SDF: a model with colons": (
         sdf(
-            link("a"), f'<model name="h::g">{link("p")}</model>', joint(child="h::g::p"), '<frame name="t" attached_to="h::g::p"/>'
+            link("a"), f'<model name="h::g">{link("p")}</model>', joint(child="h::g::p"),
+            '<frame name="t" attached_to="h::g::p"/>',
         ),
         4, ("model 'h::g'", "holds '::'"),
     ),
