@@ -143,7 +143,8 @@ TRACED = """
 import sys, threading
 
 def look(frame, event, arg):
-    if "fallingcat" in frame.f_code.co_filename:  # elsewhere it may break what it looks at: the import of NumPy on Python 3.12
+    # The library's functions only: on Python 3.12 a look at a module breaks its comprehensions, NumPy's among them.
+    if "fallingcat" in frame.f_code.co_filename and frame.f_code.co_name != "<module>":
         frame.f_locals  # Python 3.11 keeps what it finds there as long as the frame
     return look
 
