@@ -36,8 +36,9 @@ DOCTYPES = (
 ENCODINGS = ("utf-16", "utf-32", "utf-7", "latin-1", "cp037", "utf-8-sig", "shift_jis", "utf-16-le")
 DECLARED = ("utf-16", "latin-1", "idna", "base64", "rot13", "utf-7", "punycode", "no-such", "cp037", "zlib", "unicode_escape", "")
 
-_NUMBER = re.compile(r"(?<=[\s\"'])[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?(?=[\s\"'])")
-_ATTRIBUTE = re.compile(r"([\w:]+)=\"([^\"]*)\"")
+_NUMBER = re.compile(r"(?<=[\s\"'>])[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?(?=[\s\"'<])")
+_ATTRIBUTE = re.compile(r"(?<![\w:])([\w:]+)=\"([^\"]*)\"")
+_WORD = re.compile(r"(?<=>)[\w:]+(?=</)")
 _TAG = re.compile(r"<[^<>]+>")
 
 
@@ -65,6 +66,15 @@ def name(text: str, random: Random) -> str:
     others = [m.group(2) for m in _ATTRIBUTE.finditer(text) if m.group(1) in REFERENCES]
     new = random.choice(NAMES if random.random() < 0.5 or not others else others)
     return _replace(text, match, f'{match.group(1)}="{new}"')
+
+
+def word(text: str, random: Random) -> str:
+    """What stands between tags, as names do in SDF, becomes a name that is odd, or that of something else."""
+    match = _one(_WORD, text, random)
+    if match is None:
+        return name(text, random)
+    others = [m.group() for m in _WORD.finditer(text)] + [m.group(2) for m in _ATTRIBUTE.finditer(text)]
+    return _replace(text, match, random.choice(NAMES if random.random() < 0.4 else others))
 
 
 def attribute(text: str, random: Random) -> str:
@@ -120,10 +130,14 @@ def many(text: str, random: Random) -> str:
     rows = []
     for k in range(count):
         parent = f"m{k - 1}" if k and way != 1 else "world"
+        if "</model>" in text:
+            ends = f"<parent>{parent}</parent><child>m{k}</child>"
+            rows.append(f'<link name="m{k}"/><joint name="i{k}" type="continuous">{ends}<axis/></joint>')
+            continue
         more = f'<mimic joint="i{k - 1}"/>' if k and way == 2 else ""
         ends = f'<parent link="{parent}"/><child link="m{k}"/>'
         rows.append(f'<link name="m{k}"/><joint name="i{k}" type="continuous">{ends}{more}</joint>')
-    head, middle, tail = text.rpartition("</robot>")
+    head, middle, tail = text.rpartition("</model>" if "</model>" in text else "</robot>")
     return head + "".join(rows) + middle + tail
 
 
@@ -137,7 +151,7 @@ def doctype(text: str, random: Random) -> str:
 
 
 Mutation = Callable[[str, Random], str]
-TEXT: tuple[Mutation, ...] = (*[number] * 8, *[name] * 4, attribute, attribute, tag, slices, nesting, many, doctype)
+TEXT: tuple[Mutation, ...] = (*[number] * 8, *[name] * 3, *[word] * 3, attribute, attribute, tag, slices, nesting, many, doctype)
 
 
 def _flip(data: bytearray, random: Random) -> None:

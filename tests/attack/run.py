@@ -44,6 +44,7 @@ PLANS = {
         Plan("files", 3_000, 1_500, 0.5, memory=2 << 30),
         Plan("calls", 30_000, 30_000, 0.05, growth=32 << 20),
         Plan("cache", 3_000, 1_500, 0.5),
+        Plan("memory", 60, 60, 5.0, growth=4 << 20),
         Plan("threads", 8, 1, 120.0, growth=None),
         Plan("life", 20, 1, 300.0, memory=64 << 30, growth=None),
     )

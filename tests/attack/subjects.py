@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 import fallingcat as fc
 from fallingcat.arrays import eager
 from fallingcat.codegen import Kernel
+from fallingcat.codegen.spread import plainly
 from fallingcat.functions import FUNCTIONS, task
+from fallingcat.robot import constraint_tasks
+from fallingcat.robot.wrenches import Table, table
 from fallingcat.task import Task
 
 from .problem import ProblemError
@@ -58,7 +61,7 @@ class Subject:
     wrenches: str
     """The axes of wrenches on all bodies, if it takes them."""
     task: Task
-    reference: Kernel
+    reference: Callable[..., Any]
     states: tuple[Array, ...]
     """Per input, the STATES vectors that arguments are made of."""
 
@@ -75,7 +78,7 @@ def _states(robot: fc.Robot, made: Task) -> tuple[Array, ...]:
         rows[:HALF] = rng.normal(size=(HALF, spec.size)).astype(np.float16)
         rows[HALF] = rng.integers(-3, 4, size=spec.size)
         rows[HALF + 1] = rng.choice([0.0, -0.0, 1.0, np.nan, np.inf, -np.inf, 1e300, 5e-324, -1e-310, 0.3], size=spec.size)
-        if spec.name.startswith("q"):
+        if spec.name.startswith("q") and spec.size == robot.nq:
             for k in range(HALF):
                 rows[k] = robot.random_configuration(rng).astype(np.float16)
             for at in spec.quaternions:
@@ -111,7 +114,65 @@ def subjects(all_robots: dict[str, fc.Robot]) -> list[Subject]:
                 made = task(robot.model, name, axes, **options)
                 states = _states(robot, made)
                 found.append(Subject(which, name, tuple(options.items()), axes, made, Kernel(made), states))
+    robot = all_robots["floating"]
+    return found + _derivatives(robot) + _constrained(robot) + _on_frames(robot)
+
+
+def _derivatives(robot: fc.Robot) -> list[Subject]:
+    """Gradients; a cotangent comes flat, or in the shape of its result."""
+    found = []
+    for name in ("gravity_torque", "inverse_dynamics", "mass_matrix"):
+        for kind in ("vjp", "jvp"):
+            kernel = getattr(Kernel(task(robot.model, name)), kind)()
+            found.append(Subject("floating", name, (("derivative", kind),), "", kernel.task, kernel, _states(robot, kernel.task)))
     return found
+
+
+def held(robot: fc.Robot) -> Any:
+    """Constraints with all that they may have: anchors, gains, and rows that can be switched off."""
+    return robot.constraints(fc.point("lower"), kp=2.0, kd=1.0)
+
+
+def _fixed(robot: fc.Robot, name: str) -> Any:
+    """Directions in which no input acts: those of the base."""
+    if name != "inverse_dynamics":
+        return None
+    return (("unactuated", tuple(map(tuple, np.eye(robot.nv)[: robot.nv - robot.n].tolist()))),)
+
+
+def _constrained(robot: fc.Robot) -> list[Subject]:
+    """Functions of constraints, with all of their inputs."""
+    found = []
+    for name in constraint_tasks.FUNCTIONS:
+        inputs = tuple(x for x in constraint_tasks.optional(name) if x != "wrenches")
+        variants = [(inputs, "")] + ([((*inputs, "wrenches"), "mixed")] if name == "forward_dynamics" else [])
+        for more, axes in variants:
+            made = held(robot).kernel(name, more, axes, _fixed(robot, name)).task
+            found.append(Subject("floating", name, (("constraints", more),), axes, made, Kernel(made), _states(robot, made)))
+    return found
+
+
+def _on_frames(robot: fc.Robot) -> list[Subject]:
+    """Wrenches on frames, as a user gives them; the witness adds them up in plain Python."""
+    found = []
+    for frames in (("upper",), ("lower", "trunk")):
+        inner, lines = task(robot.model, "inverse_dynamics", "body"), table(robot.model, (frames, "body", None))
+
+        def evaluate(*vectors: Any, inner: Task = inner, lines: Table = lines) -> Any:
+            count = len(inner.inputs) - 1
+            w = np.concatenate([np.array(v, dtype=np.float64) for v in vectors[count:]])
+            return inner.evaluate(*vectors[:count], plainly(lines.lines, w, lines.size).tolist())
+
+        made = Task("inverse_dynamics", (*inner.inputs[:-1], *lines.checks), inner.outputs, evaluate)
+        call = functools.partial(_with_wrenches, robot, frames, False)
+        found.append(Subject("floating", "inverse_dynamics", (("frames", frames),), "", made, call, _states(robot, made)))
+    return found
+
+
+def _with_wrenches(robot: fc.Robot, frames: tuple[str, ...], whole: bool, *values: Any, out: Any = None) -> Any:
+    first, given = values[: -len(frames)], values[-len(frames) :]
+    wrenches: Any = fc.Wrenches(frames[0], given[0]) if whole else dict(zip(frames, given, strict=True))
+    return robot.inverse_dynamics(*first, wrenches, out=out)
 
 
 def parts(result: Any) -> tuple[Any, ...]:
@@ -152,6 +213,19 @@ Way = Callable[..., Any]
 def ways(robot: fc.Robot, subject: Subject, random: Random) -> tuple[str, Way, bool]:
     """A way to call a subject: its name, the call, and whether it takes the inputs by name."""
     options = dict(subject.options)
+    if "frames" in options:
+        whole = len(options["frames"]) == 1 and random.random() < 0.5
+        return "wrenches on frames", functools.partial(_with_wrenches, robot, options["frames"], whole), False
+    if "derivative" in options:
+        kernel = getattr(robot.kernel(subject.name), options["derivative"])()
+        method = getattr(robot, options["derivative"])(subject.name)
+        return random.choice((("kernel", kernel, False), ("entry", kernel.entry, False), ("derivative", method, False)))
+    if "constraints" in options:
+        constraints = held(robot)
+        kernel = constraints.kernel(subject.name, options["constraints"], subject.wrenches, _fixed(robot, subject.name))
+        if subject.name in ("jacobian", "jacobian_rate", "drift"):
+            return "method of constraints", getattr(constraints, subject.name), False
+        return random.choice((("kernel", kernel, False), ("entry", kernel.entry, False)))
     # the method of frame_pose takes the frame at run time, and rounds otherwise than the kernel of one frame
     if not subject.wrenches and subject.name != "frame_pose" and random.random() < 0.6:
         if subject.name == "base_change":

@@ -20,7 +20,7 @@ SECONDS = 10.0
 THREADS = 6
 HOLD = 12
 """Results that a thread keeps at once: together, more of one shape than the library looks after."""
-PLACES = ("memory.py", "kernel.py", "robot_part.py", "arguments.py", "threads.py")
+PLACES = ("memory.py", "kernel.py", "runner.py", "methods.py", "constraints.py", "arguments.py", "threads.py")
 """Where giving way to another thread may hurt."""
 
 

@@ -143,7 +143,9 @@ TRACED = """
 import sys, threading
 
 def look(frame, event, arg):
-    frame.f_locals  # Python 3.11 keeps what it finds there as long as the frame
+    # The library's functions only: on Python 3.12 a look at a module breaks its comprehensions, NumPy's among them.
+    if "fallingcat" in frame.f_code.co_filename and frame.f_code.co_name != "<module>":
+        frame.f_locals  # Python 3.11 keeps what it finds there as long as the frame
     return look
 
 sys.settrace(look)  # while the library is imported

@@ -83,8 +83,11 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
         sdf(link("a"), '<frame name="f" attached_to="g"/>', '<frame name="g" attached_to="f"/>'), 5, ("circle", "frame 'g'")
     ),
     "SDF: a model with colons": (
-        sdf(link("a"), '<model name="h::g"><link name="p"/></model>', '<frame name="t" attached_to="h::g::p"/>'), 4,
-        ("model 'h::g'", "holds '::'")
+        sdf(
+            link("a"), f'<model name="h::g">{link("p")}</model>', joint(child="h::g::p"),
+            '<frame name="t" attached_to="h::g::p"/>',
+        ),
+        4, ("model 'h::g'", "holds '::'"),
     ),
     "SDF: a frame with colons": (sdf(link("a"), '<frame name="t::u"/>'), 4, ("frame 't::u'", "holds '::'")),
     "SDF: a quaternion of no length": (
