@@ -72,6 +72,11 @@ def test_folders_are_made_and_folders_are_no_files(tmp_path: Path) -> None:
     assert (tmp_path / "a" / "b" / "c.txt").read_bytes() == b"x"
     with pytest.raises(fc.FallingCatError, match="it is a folder"):
         files.check(tmp_path)
+    with pytest.raises(fc.FallingCatError) as error:
+        files.check(f"{tmp_path}/")
+    assert str(error.value).count("cannot write") == 1
+    with pytest.raises(fc.FallingCatError, match="it is a folder"):
+        files.check(f"{tmp_path}/not_yet/")
     with pytest.raises(fc.FallingCatError, match="cannot write"):
         files.check(tmp_path / "a" / "b" / "c.txt" / "d.txt")
 

@@ -304,6 +304,14 @@ def test_a_wrong_robot_fails_its_checks(monkeypatch: pytest.MonkeyPatch, capsys:
     assert "✗  inverse dynamics" in text
 
 
+def test_moments_that_are_zero_but_for_rounding_are_zero() -> None:
+    """A rod that lies askew: nothing about its own axis."""
+    d = np.array([1.0, 2.0, 2.0]) / 3.0
+    moments = measure.principal_moments(0.1 * (np.eye(3) - np.outer(d, d)))
+    assert moments[0] == 0.0
+    np.testing.assert_allclose(moments[1:], 0.1, rtol=1e-14)
+
+
 def test_a_singular_mass_matrix_fails_without_a_traceback() -> None:
     identity = next(i for i in identities.IDENTITIES if i.kind == "positive")
     robot = fc.load("tree9")

@@ -45,6 +45,14 @@ def test_a_file_is_expanded(tmp_path: Path) -> None:
         assert robot.mass == 4.0
 
 
+def test_text_is_expanded_as_a_file_is() -> None:
+    robot = fc.load(MACRO)
+    assert robot.link_names == ("body",)
+    assert robot.mass == 4.0
+    with pytest.raises(fc.ModelError, match=r"<text>.*xacro cannot expand"):
+        fc.load(MACRO.replace("xacro:piece", "xacro:peace"))
+
+
 @pytest.mark.parametrize("text", [MACRO.replace("xacro:piece", "xacro:peace"), MACRO.replace("2 * m", "2 * n"), MACRO[:200]])
 def test_what_cannot_be_expanded_is_said(text: str, tmp_path: Path) -> None:
     with pytest.raises(fc.ModelError, match="xacro cannot expand this file"):

@@ -95,7 +95,8 @@ def _robots_folder() -> Traversable:
 def _read_string(source: str) -> _Reading:
     # The beginning is enough to tell, and a hundred megabytes need not be copied for it.
     if source[:4096].lstrip("\ufeff \t\r\n").startswith("<"):
-        return read_xml(source)
+        macros = "<xacro:" in source and has_macros(None, source.encode("utf-8", "replace"))
+        return _read_xacro(source, "<text>", source) if macros else read_xml(source)
     if not source.strip("\ufeff \t\r\n"):
         return _failure("<text>", "the source is empty", "give a path, XML text or the name of a bundled robot")
     if source in bundled_robots():
@@ -141,14 +142,15 @@ def _read_file(path: Path) -> _Reading:
     return description, findings
 
 
-def _read_xacro(path: Path, name: str, content: bytes) -> _Reading:
-    """A file with macros: expanded if that is possible. Lines of findings are then those of the expanded text."""
+def _read_xacro(source: Path | str, name: str, content: bytes | str) -> _Reading:
+    """A file or text with macros: expanded if that is possible. Lines of findings are then those of the expanded text."""
     try:
-        text = expand(path)
+        text = expand(source)
     except XacroError as error:
         what = f"xacro cannot expand this file: {printable(str(error), limit=300)}"
         return _failure(name, what, "expand it where its packages are: xacro robot.xacro > robot.urdf")
-    return read_xml(content if text is None else text, name, path)
+    expanded = content if text is None else text
+    return read_xml(expanded, name, source) if isinstance(source, Path) else read_xml(expanded)
 
 
 def _hint_for_missing(path: Path) -> str:

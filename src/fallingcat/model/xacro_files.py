@@ -14,19 +14,24 @@ class XacroError(Exception):
     """Why a file could not be expanded."""
 
 
-def has_macros(path: Path, content: bytes) -> bool:
-    """Does a file hold instructions of xacro? The name space alone is no sign: expanded files often keep it."""
-    text = _COMMENT.sub(b"", content) if b"<xacro:" in content or path.suffix == ".xacro" else b""
+def has_macros(path: Path | None, content: bytes) -> bool:
+    """Does a file, or text, hold instructions of xacro? The name space alone is no sign: expanded files often keep it."""
+    named = path is not None and path.suffix == ".xacro"
+    text = _COMMENT.sub(b"", content) if b"<xacro:" in content or named else b""
     return b"<xacro:" in text or b"${" in text
 
 
-def expand(path: Path) -> str | None:
-    """The URDF text that a file expands to; None where the xacro package is not installed."""
+def expand(source: Path | str) -> str | None:
+    """The URDF text that a file, or text, expands to; None where the xacro package is not installed."""
     try:
         import xacro
     except ImportError:
         return None
     try:
-        return str(xacro.process_file(str(path)).toxml())
+        if isinstance(source, Path):
+            return str(xacro.process_file(str(source)).toxml())
+        document = xacro.parse(source)
+        xacro.process_doc(document)
+        return str(document.toxml())
     except Exception as error:  # its own exceptions, those of the parser, and of whatever an expression calls
         raise XacroError(" ".join(str(error).split()) or type(error).__name__) from None

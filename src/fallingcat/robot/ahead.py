@@ -43,8 +43,8 @@ COMPOSED = {
 """Methods that are not one compiled function, and those that they run."""
 
 
-def as_jobs(robot: Any, functions: Any) -> list[Job]:
-    """Names, or names with options, as jobs: the compiled functions that the methods of these names run."""
+def as_jobs(functions: Any) -> list[Job]:
+    """Names, or names with options, as jobs."""
     if not isinstance(functions, Iterable):
         raise InputError("compile: no functions", expected="a list of names, or of (name, options)", got=shown(functions))
     jobs: list[Job] = []
@@ -52,7 +52,15 @@ def as_jobs(robot: Any, functions: Any) -> list[Job]:
         name, options = (job, {}) if isinstance(job, str) else job if isinstance(job, tuple) and len(job) == 2 else (None, None)
         if not isinstance(name, str) or not isinstance(options, Mapping):
             raise InputError("compile: not a function", expected="a name, or (name, options)", got=shown(job))
-        jobs += [made for made in _behind(robot, name, dict(options)) if made not in jobs]
+        jobs.append((name, dict(options)))
+    return jobs
+
+
+def jobs_of(robot: Any, functions: Any) -> list[Job]:
+    """The compiled functions that the methods of these names run, each once."""
+    jobs: list[Job] = []
+    for name, options in as_jobs(functions):
+        jobs += [made for made in _behind(robot, name, options) if made not in jobs]
     return jobs
 
 

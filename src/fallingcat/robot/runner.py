@@ -18,7 +18,7 @@ from fallingcat.errors import FrameError, InputError
 from fallingcat.functions import BEHIND, FUNCTIONS, task
 from fallingcat.model.joints import Representation
 from fallingcat.model.model import Model
-from fallingcat.robot.ahead import as_jobs, compile_ahead
+from fallingcat.robot.ahead import compile_ahead, jobs_of
 from fallingcat.robot.bases import check_base
 from fallingcat.robot.factors import checked_factorization
 from fallingcat.robot.methods import CompiledMethod, has_code
@@ -93,7 +93,7 @@ class Part:
         >>> robot.compile(["inverse_dynamics", ("forward_dynamics", {"wrenches": "body"})], batch=True)
         """
         names = [functions] if isinstance(functions, str) else functions
-        compile_ahead(self, as_jobs(self, names), single, batch, progress)
+        compile_ahead(self, jobs_of(self, names), single, batch, progress)
 
     def _made(self, name: str, options: Mapping[str, Any]) -> Task:
         """The task of a function, with the actuation of the robot where options ask for it."""

@@ -162,7 +162,7 @@ def _inertias(body: Body) -> Inertias:
     xx, xy, xz, yy, yz, zz = (float(x) for x in body.inertia.I)
     about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     inertia = about_origin - mass * (center @ center * np.eye(3) - np.outer(center, center))
-    return Inertias(body, mass, center, inertia, np.asarray(np.linalg.eigvalsh(inertia)))
+    return Inertias(body, mass, center, inertia, principal_moments(inertia))
 
 
 def _linear(robot: Robot, state: State) -> Linear | None:
@@ -264,3 +264,13 @@ def growth_words(eigenvalues: NDArray[np.complex128]) -> str:
     fastest = max((mode.real for mode in found), default=0.0)
     words = f"{zero} of {len(eigenvalues)} eigenvalues are zero"
     return words + (f", the fastest growth is {fastest:.3g} 1/s" if fastest > 0.0 else ", none grows")
+
+
+def principal_moments(inertia: Array) -> Array:
+    """Of a rotational inertia (3, 3), the smallest first; what is zero but for rounding is zero."""
+    moments = np.asarray(np.linalg.eigvalsh(inertia), dtype=np.float64)
+    return np.where(np.abs(moments) <= ROUNDING * np.abs(moments).max(), 0.0, moments)
+
+
+ROUNDING = 1e-14
+"""The part of the largest principal moment that rounding makes of nothing."""

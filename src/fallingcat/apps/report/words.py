@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fallingcat.apps.report.checks import Check
-from fallingcat.apps.report.measure import Centroidal, Linear, Report
+from fallingcat.apps.report.measure import Centroidal, Linear, Report, principal_moments
 from fallingcat.model.joints import Prismatic
 from fallingcat.model.model import Body
 from fallingcat.model.tree_text import joint_words, rows
@@ -95,7 +95,7 @@ def controllable(linear: Linear) -> str:
 
 def momentum(of: Centroidal) -> tuple[str, str, str, str]:
     """Linear and angular momentum, the average velocity, and the principal moments of the inertia."""
-    h, moments = of.momentum, np.linalg.eigvalsh(of.inertia[3:, 3:])
+    h, moments = of.momentum, principal_moments(of.inertia[3:, 3:])
     return f"{numbers(h[:3])} kg m/s", f"{numbers(h[3:])} kg m²/s", twist(of.average_velocity), f"{numbers(moments)} kg m²"
 
 
