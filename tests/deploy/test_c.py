@@ -75,6 +75,26 @@ def test_optimization_does_not_change_bits(level: str, tmp_path: Path) -> None:
         assert "good, to the last bit" in run(built(tmp_path, "quadruped", program("gcc"), *flags))
 
 
+ZEROS = "inverse_dynamics_derivatives", "forward_dynamics_derivatives", "coriolis_matrix"
+
+
+@pytest.mark.parametrize("level", ["-O1", "-O2", "-O3"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_zeros_have_their_signs(level: str, compiler: str, tmp_path: Path) -> None:
+    """At rest, terms cancel exactly: -(a b + c) is no -a b - c there."""
+    robot = fc.load("cat")
+
+    def signs(r: fc.Robot, x: object) -> object:
+        t, u, v = x[0] * x[1] + x[2], x[1] * x[0] + x[3], x[0] * x[0] + x[2]  # type: ignore[index]
+        return [-t, x[4] * x[0] - u, x[4] - v * x[0], x[3] - v * x[1], -v]  # type: ignore[index]
+
+    fc.export(robot, [*ZEROS, fc.compile(signs, robot, x=5)], tmp_path)
+    text = (tmp_path / "check.c").read_text()
+    assert re.search(r"[{ ]\(-0\.0\)[,}]", text)
+    says = run(built(tmp_path, "cat", program(compiler), level, "-march=native", "-ffp-contract=off"))
+    assert says.endswith("good, to the last bit\n"), says
+
+
 def test_a_wrong_result_is_found(tmp_path: Path) -> None:
     """The check can fail: with one constant changed it does."""
     fc.export(fc.load("cat"), ["inverse_dynamics"], tmp_path)

@@ -5,31 +5,26 @@ from __future__ import annotations
 import json
 import math
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tools import WARNINGS, built, program, run
+from tools import WARNINGS, built, pendulum, program, run
 
 import fallingcat as fc
 from fallingcat.cli.main import main
 from fallingcat.codegen.c99 import index, number
 from fallingcat.deploy.chosen import choose
+from fallingcat.deploy.facts import FACTS
+from fallingcat.functions import FUNCTIONS
 from fallingcat.trace.loops import variable, whole
 
 
 @pytest.fixture(scope="module")
 def cat() -> fc.Robot:
     return fc.load("cat")
-
-
-def pendulum(name: str, joint: str = "hinge", link: str = "bob") -> fc.Robot:
-    b = fc.Builder(name)
-    b.link("frame")
-    b.link(link, mass=2.0, com=(0.0, 0.0, -0.5), inertia=(0.01, 0, 0, 0.01, 0, 0.01))
-    b.joint(joint, "revolute", "frame", link, axis=(0, 1, 0))
-    return fc.load(b, floating=False)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -61,6 +56,32 @@ def test_the_header_says_everything(cat: fc.Robot, tmp_path: Path) -> None:
     assert f"workspace[{room[1]}]" in text
     assert "unit quaternion x y z w" in text
     assert f"{cat.kernel('forward_dynamics').operations:,} floating-point operations" in text
+
+
+def test_the_header_names_units_frames_and_gravity(cat: fc.Robot, tmp_path: Path) -> None:
+    def text(robot: fc.Robot, *functions: str, **options: Any) -> str:
+        folder = tmp_path / "_".join(functions).replace(":", "_")
+        done = fc.export(robot, list(functions), folder, **options)
+        return " ".join(next(p for p in done.files if p.suffix == ".h").read_text().split())
+
+    found = text(cat, "bias")
+    assert "Gravity is (0, 0, -9.81) m/s^2 in world coordinates" in found
+    assert "Units of the results: N, N m. As inverse_dynamics. The first six entries are the wrench on the base" in found
+    assert "in its order: in the coordinates of the base." in found
+    assert "out: in the order of nu" in found
+    assert "base parts in its order: of the base's origin, in world coordinates." in text(cat, "mass_matrix:representation=mixed")
+    assert "base parts in its order: of the base's origin, in world coordinates." in text(cat, "equations_of_motion")
+    assert "The base 'frame' is fixed to the world." in text(pendulum("swing"), "mass_matrix")
+    made = text(cat, "gravity_torque", target="arm-none-eabi", precision="float")
+    assert "Object code: cat.o for thumb-unknown-none-eabi, processor cortex-m4" in made
+
+
+def test_facts_are_those_of_the_reference() -> None:
+    known = tomllib.loads((Path(__file__).parents[2] / "docs" / "tools" / "functions.toml").read_text())
+    for name, (units, frames) in FACTS.items():
+        expected = known[name]["units"], known[name]["frames"]
+        assert (units, frames) == tuple(text.replace("²", "^2").replace('"', "'") for text in expected)
+    assert set(FUNCTIONS) <= set(FACTS)
 
 
 def test_an_export_may_be_repeated(cat: fc.Robot, tmp_path: Path) -> None:
@@ -126,6 +147,9 @@ def test_nothing_is_half_written(cat: fc.Robot, tmp_path: Path, monkeypatch: pyt
         (["frame_pose:hed"], "hed"),
         (["mass_matrix:tool"], "has no option 'frame'"),
         (["step:rk5"], "rk5"),
+        (["base_change"], "base_change needs a base.*base_change:NAME"),
+        (["base_change:hed"], "hed"),
+        (["equations_of_motion:hed"], "hed"),
         (["step:order=5"], "step has no option 'order'"),
         (["mass_matrix", "mass_matrix"], "two functions named mass_matrix"),
         ([3], "no function.*got: 3"),
@@ -162,6 +186,16 @@ def test_a_step_is_the_step(cat: fc.Robot, rng: np.random.Generator) -> None:
     np.testing.assert_allclose(found.nu, expected.nu, rtol=1e-11, atol=1e-11)
 
 
+def test_another_base(cat: fc.Robot, rng: np.random.Generator) -> None:
+    """With the defaults of the methods."""
+    q, nu = cat.random_configuration(rng), rng.normal(size=cat.nv)
+    change, own, there = choose(cat, ["base_change:head", "equations_of_motion", "equations_of_motion:head"])
+    assert [change.name, own.name, there.name] == ["base_change_head", "equations_of_motion", "equations_of_motion_head"]
+    np.testing.assert_array_equal(change.kernel(q, nu).T, cat.base_change(q, nu, "head").T)
+    np.testing.assert_array_equal(own.kernel(q, nu).M, cat.equations_of_motion(q, nu).M)
+    np.testing.assert_array_equal(there.kernel(q, nu).M, cat.equations_of_motion(q, nu, "head").M)
+
+
 def test_a_function_of_another_robot(cat: fc.Robot, tmp_path: Path) -> None:
     f = fc.compile(lambda r, q: r.center_of_mass(q)[2], fc.load("quadruped"))
     with pytest.raises(fc.InputError, match="compiled for another robot"):
@@ -175,6 +209,9 @@ def test_choices(cat: fc.Robot, tmp_path: Path) -> None:
         fc.export(cat, ["bias"], tmp_path, target="cobol")
     with pytest.raises(fc.InputError, match="target and cpu are words"):
         fc.export(cat, ["bias"], tmp_path, target=None)  # type: ignore[arg-type]
+    for target in ("c", "wasm"):
+        with pytest.raises(fc.InputError, match="takes no cpu"):
+            fc.export(cat, ["bias"], tmp_path, target=target, cpu="skylake")
     with pytest.raises(fc.InputError, match="not a robot"):
         fc.export("cat", ["bias"], tmp_path)  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
@@ -227,6 +264,8 @@ def test_numbers_are_exact(x: float) -> None:
 def test_numbers_in_single_precision() -> None:
     assert number(0.1, "float") == f"{float(np.float32(0.1)).hex()}f"
     assert number(math.nan, "float") == "NAN"
+    assert number(np.float64(0.0)) == "0.0"
+    assert number(np.float64(1.0)) == "1.0"
     with pytest.raises(fc.InputError, match="too large for single precision"):
         number(1e39, "float")
 

@@ -57,6 +57,39 @@ def test_names_of_processors() -> None:
         processor("aarch65-linux-gnu")
 
 
+@pytest.mark.parametrize(
+    ("target", "cpu", "words"),
+    [
+        ("x86_64-linux-gnu", "nonsense", "is named so; got: 'nonsense'"),
+        ("x86_64-linux-gnu", "help", "is named so; got: 'help'"),
+        ("x86_64-linux-gnu", "skylak", "did you mean 'skylake'"),
+        ("aarch64-linux-gnu", "cortex-m4", "is named so; got: 'cortex-m4'"),
+        ("x86_64-linux-gnu", "i386", "no code for x86_64-unknown-linux-gnu with the processor 'i386'"),
+        ("bpf", "", "no code for bpf"),
+        ("nvptx64-nvidia-cuda", "", "no code for nvptx64-nvidia-cuda"),
+        ("amdgcn", "", "no code for amdgcn"),
+        ("wasm32", "", 'hint: target "wasm"'),
+        ("wasm64-unknown-unknown", "", 'hint: target "wasm"'),
+    ],
+)
+def test_processors_that_llvm_dies_of(target: str, cpu: str, words: str, tmp_path: Path) -> None:
+    """It would take this process with it."""
+    with pytest.raises(fc.InputError, match=words):
+        fc.export(fc.load("cat"), ["gravity_torque"], tmp_path, target=target, cpu=cpu)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_processors_that_nobody_has_tried(tmp_path: Path) -> None:
+    """Made in a process of their own, with the same bytes; where it ends in the middle, that is an error like others."""
+    cat = fc.load("cat")
+    fc.export(cat, ["gravity_torque"], tmp_path / "a", target="x86_64-linux-gnu")
+    fc.export(cat, ["gravity_torque"], tmp_path / "b", target="x86_64-linux-gnu", cpu="x86-64-v3")
+    assert (tmp_path / "a" / "cat.o").read_bytes() == (tmp_path / "b" / "cat.o").read_bytes()
+    fc.export(cat, ["gravity_torque"], tmp_path / "c", target="powerpc64le-linux-gnu")
+    with pytest.raises(fc.InputError, match="no code for"):
+        fc.export(cat, ["gravity_torque"], tmp_path / "d", target="spirv64")
+
+
 EMULATED = {
     "x86_64-linux-gnu": ("gcc", ""),
     "aarch64-linux-gnu": ("aarch64-linux-gnu-gcc", "qemu-aarch64"),

@@ -53,3 +53,12 @@ def field_robot(name: str) -> fc.Robot:
     if not found:
         pytest.skip("example-robot-data is not installed")
     return fc.load(Path(str(found[0].locate())))
+
+
+def pendulum(name: str, joint: str = "hinge", link: str = "bob") -> fc.Robot:
+    """One joint, on the ground."""
+    b = fc.Builder(name)
+    b.link("frame")
+    b.link(link, mass=2.0, com=(0.0, 0.0, -0.5), inertia=(0.01, 0, 0, 0.01, 0, 0.01))
+    b.joint(joint, "revolute", "frame", link, axis=(0, 1, 0))
+    return fc.load(b, floating=False)

@@ -126,6 +126,11 @@ def _compiled(target: Processor, text: str) -> bytes:
         return bytes(machine.emit_object(module))
 
 
+def sections(code: bytes) -> list[tuple[bytes, int]]:
+    """Name and size of every section of an object file."""
+    return [(section.name() or b"", section.size()) for section in llvm.ObjectFileRef.from_data(code).sections()]
+
+
 def _bare(target: Processor) -> bool:
     """No operating system moves code about."""
     return "none" in target.triple or target.triple.startswith("wasm")
@@ -158,7 +163,9 @@ _APART = """
 import pickle, sys
 sys.path[:] = pickle.load(sys.stdin.buffer)
 from fallingcat.codegen import objects
-sys.stdout.buffer.write(objects._compiled(*pickle.load(sys.stdin.buffer)))
+code = objects._compiled(*pickle.load(sys.stdin.buffer))
+objects.sections(code)
+sys.stdout.buffer.write(code)
 """
 _UNKNOWN = "is not a recognized processor"
 

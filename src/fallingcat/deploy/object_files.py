@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import llvmlite.binding as llvm
-
 from fallingcat.codegen.ir import ir_source
-from fallingcat.codegen.objects import Processor, compile_for, module_text
+from fallingcat.codegen.objects import Processor, compile_for, module_text, sections
 from fallingcat.deploy.c_files import Part, check, cmake, example, header
 from fallingcat.deploy.chosen import Chosen
 from fallingcat.deploy.files import digest
@@ -41,5 +39,4 @@ SECTIONS = (b".text", b".rodata", b"__text", b"__const", b".rdata")
 
 def code_size(code: bytes) -> int:
     """Bytes of code and constants: what a machine must have room for, besides workspaces."""
-    found = llvm.ObjectFileRef.from_data(code).sections()
-    return sum(section.size() for section in found if (section.name() or b"").startswith(SECTIONS))
+    return sum(size for name, size in sections(code) if name.startswith(SECTIONS))
