@@ -20,7 +20,7 @@ from typing import NamedTuple
 from fallingcat import scalar
 from fallingcat.algorithms.aba_derivatives import invariant_columns
 from fallingcat.algorithms.configuration import bracket
-from fallingcat.algorithms.constrained import ConstraintSet, Values, impact, inverse, masked, motion
+from fallingcat.algorithms.constrained import ConstraintSet, Values, impact, inverse, jacobian, jacobian_rate, masked, motion
 from fallingcat.algorithms.constraint_rows import Gains, Moving
 from fallingcat.algorithms.delassus import Resistance, jacobian_of, moving_with, resistance
 from fallingcat.algorithms.dense import Block, subtract, transpose
@@ -221,6 +221,8 @@ class Tangent(NamedTuple):
     """(..., m, nv)"""
     dJnu_dq: Values
     """(..., m, nv): perturbations that stay on the constraints have J z_q = 0 and dJnu_dq z_q + J z_nu = 0."""
+    J_rate: Values
+    """(..., m, nv): a basis Z of what J lets pass changes along the motion, J Z' = -J_rate Z."""
 
 
 def tangent(
@@ -234,9 +236,10 @@ def tangent(
     A = [[*(-x for x in row), *(1.0 if i == j else 0.0 for j in range(nv))] for i, row in enumerate(bracket(model, nu))]
     A += [[*a, *b] for a, b in zip(D.ddnu_dq, D.ddnu_dnu, strict=True)]
     B = [[0.0] * nv for _ in range(nv)] + [list(row) for row in D.ddnu_dtau]
-    J, dJnu = ([[a * x for x in row] for a, row in zip(constraints.masks(active), rows, strict=True)]
-               for rows in (jacobian_of(r, constraints.units(m)), velocity_rows(m, constraints)))  # fmt: skip
-    return Tangent(A, B, J, dJnu)
+    seen = transpose([constraints.turned(m, column) for column in zip(*velocity_rows(m, constraints), strict=True)])
+    found = (jacobian(model, q, constraints), seen, jacobian_rate(model, q, nu, constraints))
+    on = constraints.masks(active)
+    return Tangent(A, B, *([[a * x for x in row] for a, row in zip(on, rows, strict=True)] for rows in found))
 
 
 def velocity_rows(m: Moving, constraints: ConstraintSet) -> Block:

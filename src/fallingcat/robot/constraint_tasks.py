@@ -79,7 +79,7 @@ FUNCTIONS: dict[str, Function] = {
     "tangent": Function(
         constrained_derivatives.tangent,
         (Q, NU, TAU),
-        (("A", ("2nv", "2nv")), ("B", ("2nv", "nv")), ("J", ROWS), ("dJnu_dq", ROWS)),
+        (("A", ("2nv", "2nv")), ("B", ("2nv", "nv")), ("J", ROWS), ("dJnu_dq", ROWS), ("J_rate", ROWS)),
         constrained_derivatives.Tangent,
     ),
 }  # fmt: skip

@@ -299,13 +299,13 @@ class Constraints:
         more = self._inputs("tangent", active, reference, wrenches)
         T: Any = self._run("tangent", (q, nu, self._generalized(tau)), None, **more)
         Z, pseudo = null_space(T.J)
-        zero = np.zeros_like(Z)
-        basis = np.concatenate(
-            [np.concatenate([Z, zero], -1), np.concatenate([-pseudo @ (T.dJnu_dq @ Z), Z], -1)], -2
-        )  # fmt: skip
+        zero, Y, Z_rate = np.zeros_like(Z), -pseudo @ (T.dJnu_dq @ Z), -pseudo @ (T.J_rate @ Z)
+        basis = np.concatenate([np.concatenate([Z, zero], -1), np.concatenate([Y, Z], -1)], -2)
         left = np.swapaxes(np.concatenate([np.concatenate([Z, zero], -1), np.concatenate([zero, Z], -1)], -2), -1, -2)
+        A, k = left @ T.A @ basis, Z.shape[-1]
+        A[..., k:, :k] += np.swapaxes(Z_rate, -1, -2) @ Y  # y_nu = Z^T z_nu, and Z turns with what J lets pass
         S = self.robot.actuation_matrix(q) if self.robot._actuation is not None else self.robot.actuation
-        return ConstrainedLinearization(left @ T.A @ basis, left @ T.B @ S, basis)
+        return ConstrainedLinearization(A, left @ T.B @ S, basis)
 
     # -----------------------------------------------------------------------------------------------------------------
     # Running
