@@ -25,7 +25,8 @@ from fallingcat.table import BEHIND, FUNCTIONS, NU, Function, Q, Size
 from fallingcat.task import Input, Output, Task
 
 __all__ = [
-    "BEHIND", "FUNCTIONS", "NU", "Evaluate", "Function", "Q", "Size", "configuration_input", "moving_axes", "quaternions", "task",
+    "BEHIND", "FUNCTIONS", "NU", "Evaluate", "Function", "Idle", "Q", "Size", "configuration_input", "moving_axes", "quaternions",
+    "task",
 ]  # fmt: skip
 
 
@@ -60,7 +61,7 @@ def task(
     # Somebody's own algorithm, joint or factor may change while its name stays: there the traced program is the key.
     own = is_own(function.algorithm, model) and not any(map(callable, options.values()))
     key = f"{name} {wrenches} {inputs} {actuation} {evaluate.options} {model.digest}" if own else ""
-    explain = evaluate.what_is_singular if function.inverts else None
+    explain = Idle(model) if function.inverts else None
     return Task(function.method or name, tuple(vectors), outputs, evaluate, key, function.results, explain)
 
 
@@ -92,6 +93,17 @@ def _check_wrenches(name: str, function: Function, axes: Any) -> None:
 
 
 @dataclass(frozen=True)
+class Idle:
+    """Says which joints meet no inertia at a state, in words; nothing if all do. Can be pickled."""
+
+    model: Model
+
+    def __call__(self, q: Sequence[float], *_: Any) -> str:
+        joints = idle_joints(self.model, q)
+        return f"at this configuration nothing resists {listed(joints)}" if joints else ""
+
+
+@dataclass(frozen=True)
 class Evaluate:
     """The algorithm behind a task with everything but its input vectors filled in; can be pickled."""
 
@@ -105,11 +117,6 @@ class Evaluate:
     @lazy
     def _singular(self) -> bool:
         return is_singular(self.model)
-
-    def what_is_singular(self, q: Sequence[float], *_: Any) -> str:
-        """The joints that meet no inertia at a configuration, in words; empty if all do."""
-        joints = idle_joints(self.model, q)
-        return f"at this configuration nothing resists {listed(joints)}" if joints else ""
 
     def __call__(self, *vectors: Any) -> Any:
         function = FUNCTIONS.get(self.name) or BEHIND[self.name]

@@ -13,7 +13,7 @@ from fallingcat.algorithms.held_wrenches import SIZES, on_bodies
 from fallingcat.algorithms.singular import is_singular
 from fallingcat.choices import REPRESENTATIONS, check_choice
 from fallingcat.errors import InputError
-from fallingcat.functions import configuration_input
+from fallingcat.functions import Idle, configuration_input
 from fallingcat.model.model import Model
 from fallingcat.origin import is_own
 from fallingcat.task import Input, Output, Task
@@ -142,6 +142,7 @@ def task(
         Evaluate(model, constraints, name, more, wrenches, fixed),
         key,
         function.results,
+        Idle(model) if function.inverts else None,
     )
 
 

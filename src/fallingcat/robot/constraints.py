@@ -206,7 +206,7 @@ class Constraints:
     ) -> ConstrainedDerivatives:  # fmt: skip
         """.ddnu_dq .ddnu_dnu .ddnu_dtau (..., nv, nv), .dforces_dq .dforces_dnu .dforces_dtau (..., m, nv), left-trivialized.
 
-        Where rows depend on each other, forces are not unique: J^T dforces is right, and dforces those of independent rows.
+        Where rows always depend on each other, these are the derivatives of the forces of least norm.
         """
         more = self._inputs("forward_dynamics_derivatives", active, reference, wrenches)
         return self._run("forward_dynamics_derivatives", (q, nu, tau), out, **more)
