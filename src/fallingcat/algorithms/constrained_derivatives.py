@@ -100,7 +100,7 @@ class System(NamedTuple):
         seen_P, seen_Ginv, seen_Q = (transpose([constraints.turned(m, row) for row in rows]) for rows in (P, Ginv, Q))
         return System(N, P, seen_P, seen_Ginv, J, Q, seen_Q)
 
-    def least(self, f: Vector) -> Vector:
+    def least(self, f: list[Scalar]) -> list[Scalar]:
         """Forces without the rounding that has no effect."""
         return [x - scalar.dot(row, f) for x, row in zip(f, self.Q, strict=True)] if self.Q else f
 

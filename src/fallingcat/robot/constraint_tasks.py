@@ -110,6 +110,16 @@ def check_inputs(name: str, inputs: tuple[Any, ...], wrenches: Any) -> None:
 
 METHODS = {"correction": "project", "tangent": "linearize"}
 """Functions that stand behind methods of another name."""
+BEHIND = {method: name for name, method in METHODS.items()}
+
+
+def completed(name: str, inputs: tuple[Any, ...], constraints: ConstraintSet) -> tuple[Any, ...]:
+    """Optional inputs with the places where constraints hold, if the function cannot do without."""
+    wanted = constraints.gains.kp or name in ("violation", "correction")
+    known = optional(name)
+    if "anchors" in inputs or not (wanted and constraints.anchor_size) or "anchors" not in known or set(inputs) - set(known):
+        return inputs
+    return tuple(x for x in known if x in (*inputs, "anchors"))
 
 
 def task(
