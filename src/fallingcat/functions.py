@@ -26,7 +26,8 @@ from fallingcat.task import Input, Output, Task
 from fallingcat.text import quoted
 
 __all__ = [
-    "BEHIND", "FUNCTIONS", "NU", "Evaluate", "Function", "Q", "Size", "configuration_input", "moving_axes", "quaternions", "task",
+    "BEHIND", "FUNCTIONS", "NU", "Evaluate", "Function", "Idle", "Q", "Size", "configuration_input", "moving_axes", "quaternions",
+    "task",
 ]  # fmt: skip
 
 
@@ -61,7 +62,7 @@ def task(
     # Somebody's own algorithm, joint or factor may change while its name stays: there the traced program is the key.
     own = is_own(function.algorithm, model) and not any(map(callable, options.values()))
     key = f"{name} {wrenches} {inputs} {actuation} {evaluate.options} {model.digest}" if own else ""
-    explain = evaluate.what_is_singular if function.inverts else None
+    explain = Idle(model) if function.inverts else None
     return Task(function.method or name, tuple(vectors), outputs, evaluate, key, function.results, explain)
 
 
@@ -93,6 +94,16 @@ def _check_wrenches(name: str, function: Function, axes: Any) -> None:
 
 
 @dataclass(frozen=True)
+class Idle:
+    """Says which joints meet no inertia at a state, in words; nothing if all do. Can be pickled."""
+
+    model: Model
+
+    def __call__(self, q: Sequence[float], *_: Any) -> str:
+        return what_is_singular(self.model, q)
+
+
+@dataclass(frozen=True)
 class Evaluate:
     """The algorithm behind a task with everything but its input vectors filled in; can be pickled."""
 
@@ -106,10 +117,6 @@ class Evaluate:
     @lazy
     def _always_idle(self) -> list[str]:
         return always_idle(self.model)
-
-    def what_is_singular(self, q: Sequence[float], *_: Any) -> str:
-        """The joints that meet no inertia at a configuration, in words; empty if all do."""
-        return what_is_singular(self.model, q)
 
     def __call__(self, *vectors: Any) -> Any:
         function = FUNCTIONS.get(self.name) or BEHIND[self.name]

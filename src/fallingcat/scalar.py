@@ -47,6 +47,8 @@ class Functions:
     """(A, B, negate, symmetric) -> A B or -A B, where a kind of scalar can do better than entry by entry."""
     dots: Callable[..., Sequence[Scalar]] | None = None
     """`dots`, likewise."""
+    outermost: bool = False
+    """Is it made of scalars of any other kind? Then its functions are the ones to call wherever it is among the arguments."""
 
 
 def _real(x: Scalar) -> float:
@@ -82,9 +84,12 @@ def _functions(*scalars: Scalar) -> Functions:
         if kind is float or kind is int:
             continue
         found = _KINDS.get(kind)
-        best = _discover(x) if found is None else found
-        if best is not _COMPLEX:
-            return best
+        if found is None:
+            found = _discover(x)
+        if found.outermost:
+            return found
+        if best is _REAL or (best is _COMPLEX and found is not _REAL):
+            best = found
     return best
 
 

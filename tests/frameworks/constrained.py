@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 import fallingcat as fc
 from fallingcat.frameworks.constraint_calls import CONSTRAINT_NAMES
+from fallingcat.robot.constraint_sets import unactuated
 from trees import STEP, random_tree
 
 Array = NDArray[np.float64]
@@ -57,7 +58,7 @@ def slope(c: fc.Constraints, name: str, values: list[Array], dots: list[Array], 
     more = () if active is None else ("active",)
     anchored = name in ("violation", "residual", "forward_dynamics", "forward_dynamics_derivatives") and c.rows.anchor_size
     anchored = bool(anchored and (c.rows.gains.kp or name == "violation"))
-    fixed = (("unactuated", c._unactuated()),) if name == "inverse_dynamics" else None
+    fixed = (("unactuated", unactuated(c.robot)),) if name == "inverse_dynamics" else None
     made = task(c.robot.model, c.rows, name, (*more, *(("anchors",) if anchored else ())), "", fixed)
     moved = [[complex(x, STEP * d) for x, d in zip(v, dot, strict=True)] for v, dot in zip(values, dots, strict=True)]
     moved += [list(x) for x in ([active] if more else [])] + ([c.anchors.tolist()] if anchored else [])

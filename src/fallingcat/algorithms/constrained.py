@@ -7,21 +7,24 @@
 their force is exactly zero. A row that depends on those before it has no pivot left; it is taken out likewise, so that rows which
 do not contradict each other have a solution, whatever their number. For rows that are known to be dependent, proximal iterations
     f <- f + (G + mu)^-1 (b - G f)                                                                         (3)
-share the forces among them: from zero they converge to the forces of least norm.
+share the forces among them: from zero they converge to the forces of least norm, G^+ b. Powers of mu (G + mu)^-1 tend to the
+projector Q onto forces without effect, J^T Q = 0.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from fallingcat import scalar
 from fallingcat.algorithms.configuration import integrate
 from fallingcat.algorithms.constraint_rows import NO_GAINS, Gains, Moving, Rows, Unit
+from fallingcat.algorithms.crba import mass_matrix_in
 from fallingcat.algorithms.delassus import Resistance, jacobian_of, moving_with, resistance, torques_of
-from fallingcat.algorithms.dense import Block, substitute
-from fallingcat.algorithms.posed import NO_FORCES, Vector, Wrenches, common
+from fallingcat.algorithms.dense import Block, add, mirrored, substitute, subtract, transpose
+from fallingcat.algorithms.posed import NO_FORCES, Posed, Vector, Wrenches, common
 from fallingcat.algorithms.rnea import inverse_dynamics as unconstrained_torques
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
@@ -32,8 +35,12 @@ Values: TypeAlias = Any
 
 DEPENDENT = 1e-11
 """A row of which the rows before it leave less than this depends on them."""
-PROXIMAL = 1e-7
-"""mu of (3), against the mean diagonal of G."""
+ZERO = 1e-300
+"""Of a row that is zero altogether."""
+PROXIMAL = 1e-9
+"""mu of (3), against the mean diagonal of G: what is left of an error after an iteration, against a ten-millionth of rounding."""
+OUT_OF_REACH = 1e-7
+"""Likewise, of systems that need not have a solution: there mu keeps down what no force can do."""
 ITERATIONS = 4
 FAR = 0.1
 """Damping of corrections far from the constraints."""
@@ -79,10 +86,10 @@ class ConstraintSet:
         ]
 
     def masks(self, active: Vector | None) -> list[Scalar]:
-        """One or zero for each row; half and more counts as active."""
+        """One or zero for each row; half and more counts as active, and NaN stays NaN."""
         if active is None:
             return [1.0] * self.size
-        chosen = [scalar.where_less(x, 0.5, 0.0, 1.0) for x in active]
+        chosen = [scalar.where_less(x, 0.5, 0.0, scalar.where_less(0.0, x, 1.0, math.nan)) for x in active]
         return [x for x, part in zip(chosen, self.parts, strict=True) for _ in range(part.size)]
 
 
@@ -127,8 +134,8 @@ def factor(G: Block, relative: float = DEPENDENT) -> tuple[Block, list[Scalar]]:
         d = G[j][j]
         for k in range(j):
             d = d - LD[j][k] * L[j][k]
-        least = relative * G[j][j]
-        Dinv.append(scalar.where_less(least, d, 1.0 / scalar.where_less(least, d, d, 1.0), 0.0))
+        least = relative * G[j][j] + ZERO
+        Dinv.append(scalar.where_less(d, least, 0.0, 1.0 / scalar.where_less(d, least, 1.0, d)))  # a pivot that is NaN stays so
         for i in range(j + 1, n):
             x = G[i][j]
             for k in range(j):
@@ -146,20 +153,63 @@ def masked(G: Block, mask: Sequence[Scalar], damping: float) -> Block:
     return found
 
 
-def solve(G: Block, b: Vector, redundant: bool) -> list[Scalar]:
+def shifted(G: Block, relative: float) -> tuple[Scalar, Block]:
+    """mu, and G + mu."""
+    mu: Scalar = 0.0
+    for i in range(len(G)):
+        mu = mu + G[i][i] * (relative / len(G))
+    return mu, [[x + mu if i == j else x for j, x in enumerate(row)] for i, row in enumerate(G)]
+
+
+def solve(G: Block, b: Vector, redundant: bool, proximal: float = PROXIMAL) -> list[Scalar]:
     """f with G f = b."""
-    n = len(G)
     if not redundant:
         return substitute(*factor(G), b)
-    mean: Scalar = 0.0
-    for i in range(n):
-        mean = mean + G[i][i] * (PROXIMAL / n)
-    factors = factor([[x + mean if i == j else x for j, x in enumerate(row)] for i, row in enumerate(G)])
+    factors = factor(shifted(G, proximal)[1])
     f: list[Scalar] = substitute(*factors, b)
     for _ in range(ITERATIONS - 1):  # (3)
         rest = [x - scalar.dot(row, f) for x, row in zip(b, G, strict=True)]
         f = [x + dx for x, dx in zip(f, substitute(*factors, rest), strict=True)]
     return f
+
+
+class Shared(NamedTuple):
+    """What forces along rows bring about, and what they are for."""
+
+    P: Block
+    """nv x m: M^-1 J^T G^-1."""
+    Ginv: Block
+    """The inverse, or pseudo-inverse, of G; zero in rows that are not active."""
+    Q: Block
+    """The projector onto forces without effect; empty where rows are independent."""
+
+
+def shared(r: Posed, MJT: Block, G: Block, mask: Sequence[Scalar], constraints: ConstraintSet) -> Shared:
+    """P, G^-1 and Q from M^-1 J^T, and G with the damping and the mask of `masked`."""
+    if not constraints.redundant or constraints.damping:
+        Ginv = [[x * (a * b) for x, b in zip(row, mask, strict=True)] for row, a in zip(_inverse(G), mask, strict=True)]
+        return Shared(scalar.matmul(MJT, Ginv), Ginv, [])
+    mu, moved = shifted(G, PROXIMAL)
+    K = _inverse(moved)
+    right = [[a * x for x in row] for row, a in zip(transpose(MJT), mask, strict=True)]
+    PT = scalar.matmul(K, right)
+    for _ in range(ITERATIONS - 1):  # (3)
+        PT = add(PT, scalar.matmul(K, subtract(right, scalar.matmul(G, PT))))
+    square = [[mu * mu * x for x in row] for row in scalar.matmul(K, K, symmetric=True)]
+    fourth = scalar.matmul(square, square, symmetric=True)
+    sixth = scalar.matmul(square, fourth, symmetric=True)
+    # x = (mu K)^2 is a projector but for rounding times 1/mu, and 3 x^2 - 2 x^3 but for the square of that
+    Q = [[3.0 * x - 2.0 * y for x, y in zip(a, b, strict=True)] for a, b in zip(fourth, sixth, strict=True)]
+    PT = subtract(PT, scalar.matmul(Q, PT))
+    P = transpose(PT)
+    return Shared(P, scalar.matmul(PT, scalar.matmul(mass_matrix_in(r), P), symmetric=True), Q)  # G^+ = G^+ G G^+ = P^T M P
+
+
+def _inverse(G: Block) -> Block:
+    n = len(G)
+    L, Dinv = factor(G)
+    columns = [substitute(L, Dinv, [1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
+    return mirrored(transpose(columns))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -240,7 +290,7 @@ def impact(
     """The change of nu, the impulses in the axes of the rows, and the motion before."""
     _, m = moving_with(inertia.r, nu, [0.0] * inertia.r.model.nv)
     units, mask = constraints.units(m), constraints.masks(active)
-    G = masked(inertia.delassus(units), mask, constraints.damping)
+    G = masked(inertia.delassus(units), mask, 0.0)
     bounced = [1.0 + e for e, part in zip(restitution, constraints.parts, strict=True) for _ in range(part.size)]
     velocity = [y for part in constraints.parts for y in part.velocity(m)]
     p = solve(G, [-(e * a * v) for e, a, v in zip(bounced, mask, velocity, strict=True)], constraints.redundant)
@@ -262,7 +312,7 @@ def inverse_dynamics(
     if unactuated:
         A = [[scalar.dot(u, row) for row in J] for u in unactuated]
         AA = [[scalar.dot(x, y) for y in A] for x in A]
-        share = solve(AA, [scalar.dot(u, needed) for u in unactuated], redundant=True)  # what no force can do is left over
+        share = solve(AA, [scalar.dot(u, needed) for u in unactuated], True, OUT_OF_REACH)  # what no force can do is left
         f = [scalar.dot([A[k][i] for k in range(len(A))], share) for i in range(len(J))]
     tau = [x - y for x, y in zip(needed, torques_of(m.r, units, f), strict=True)]
     return Supported(tau, constraints.turned(m, f))
@@ -306,7 +356,7 @@ class OperationalSpace(NamedTuple):
     """Dynamics along the rows (Khatib 1987)."""
 
     inertia: Values
-    """(..., m, m): (J M^-1 J^T)^-1."""
+    """(..., m, m): (J M^-1 J^T)^-1, the pseudo-inverse where rows depend on each other."""
     inverse: Values
     """(..., nv, m): the dynamically consistent inverse of J, M^-1 J^T inertia."""
     projector: Values
@@ -318,18 +368,9 @@ def operational_space(model: Model, q: Vector, constraints: ConstraintSet, activ
     m = Moving.at_rest(common(model, q))
     inertia, mask = resistance(m.r), constraints.masks(active)
     J = jacobian(model, q, constraints)
-    MJT = scalar.matmul(inertia.inverse(), [list(column) for column in zip(*J, strict=True)])
-    G = masked(scalar.matmul(J, MJT, symmetric=True), mask, constraints.damping)
-    Lambda = inverse(G, mask)
-    back = scalar.matmul(MJT, Lambda)
-    away = scalar.matmul([list(column) for column in zip(*J, strict=True)], [list(column) for column in zip(*back, strict=True)])
+    MJT = scalar.matmul(inertia.inverse(), transpose(J))
+    G = masked(scalar.matmul(J, MJT, symmetric=True), mask, 0.0)
+    found = shared(m.r, MJT, G, mask, replace(constraints, damping=0.0))
+    away = scalar.matmul(transpose(J), transpose(found.P))
     projector = [[(1.0 if i == j else 0.0) - x for j, x in enumerate(row)] for i, row in enumerate(away)]
-    return OperationalSpace(Lambda, back, projector)
-
-
-def inverse(G: Block, mask: Sequence[Scalar]) -> Block:
-    """G^-1, zero in the rows that are not active."""
-    n = len(G)
-    L, Dinv = factor(G)
-    columns = [substitute(L, Dinv, [1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
-    return [[columns[min(i, j)][max(i, j)] * (mask[i] * mask[j]) for j in range(n)] for i in range(n)]
+    return OperationalSpace(found.Ginv, found.P, projector)

@@ -8,6 +8,8 @@ and with G = J M^-1 J^T + damping, P = M^-1 J^T G^-1 and N = M^-1 - P J M^-1 the
 Columns of dID and dc are zero outside a joint's own branch, which is where the speed comes from. Moving the whole robot changes
 nothing but the direction of gravity, and a uniform velocity nothing at all: there x = -M^-1 dID is known beforehand, and
     df = -G^-1 (dc + J x),    ddnu = x + M^-1 J^T df                                                        (3)
+Where rows depend on each other, G^-1 is the pseudo-inverse, and forces of least norm f = J x, x = P f, stay in the range of J:
+    df = df of (2) + Q dJ x,     Q = 1 - J J^+                                                              (4)
 At last the axes of the forces turn: df = E (df + turn x f). Left-trivialized, nv columns.
 """
 
@@ -20,10 +22,10 @@ from typing import NamedTuple
 from fallingcat import scalar
 from fallingcat.algorithms.aba_derivatives import invariant_columns
 from fallingcat.algorithms.configuration import bracket
-from fallingcat.algorithms.constrained import ConstraintSet, Values, impact, inverse, masked, motion
+from fallingcat.algorithms.constrained import ConstraintSet, Values, impact, jacobian, jacobian_rate, masked, motion, shared
 from fallingcat.algorithms.constraint_rows import Gains, Moving
 from fallingcat.algorithms.delassus import Resistance, jacobian_of, moving_with, resistance
-from fallingcat.algorithms.dense import Block, subtract, transpose
+from fallingcat.algorithms.dense import Block, add, subtract, transpose
 from fallingcat.algorithms.held_wrenches import HeldWrenches
 from fallingcat.algorithms.inverse_product import Columns
 from fallingcat.algorithms.posed import NO_FORCES, PerBody, Vector, Wrenches, common
@@ -59,16 +61,17 @@ def forward_dynamics_derivatives(
     inertia = resistance(r)
     dnu, f, _ = motion(inertia, nu, tau, constraints, active, anchors, reference, f_ext)
     _, m = moving_with(r, nu, dnu)
+    system = System.of(inertia, m, constraints, constraints.masks(active))
+    f = system.least(f)
     ID = derivatives_in(r, nu, dnu, _wrenches(m, constraints, f, f_ext))
     dc_dq, dc_dnu, torques = _rows(m, constraints, f, anchors, reference)
     dID_dq = subtract(ID.dtau_dq, model.gather_blocks(torques)) if torques else ID.dtau_dq
     known_dq, known_dnu = invariant_columns(r, nu)
     if isinstance(f_ext, HeldWrenches) or torques:
         known_dq = {}
-    system = System.of(inertia, m, constraints, constraints.masks(active))
     ddnu_dq, df_dq = system.solve(dID_dq, dc_dq, known_dq)
     ddnu_dnu, df_dnu = system.solve(ID.dtau_dnu, dc_dnu, known_dnu)
-    df_dq = _turning(m, constraints, f, df_dq)
+    df_dq = _turning(m, constraints, f, system.with_range(m, constraints, f, df_dq))
     return ConstrainedDerivatives(ddnu_dq, ddnu_dnu, system.N, df_dq, df_dnu, [[-x for x in row] for row in system.seen_P])
 
 
@@ -81,18 +84,35 @@ class System(NamedTuple):
     """P^T in the axes that a user sees."""
     seen_Ginv: Block
     J: Block
+    Q: Block
+    """The projector onto forces without effect; empty where rows are independent."""
+    seen_Q: Block
 
     @staticmethod
     def of(inertia: Resistance, m: Moving, constraints: ConstraintSet, mask: Sequence[Scalar]) -> System:
         units = constraints.units(m)
         J = jacobian_of(m.r, units)
         Minv = inertia.inverse()
+        G = masked(inertia.delassus(units), mask, constraints.damping)
         MJT = scalar.matmul(Minv, transpose(J))
-        Ginv = inverse(masked(inertia.delassus(units), mask, constraints.damping), mask)
-        P = scalar.matmul(MJT, Ginv)
+        P, Ginv, Q = shared(m.r, MJT, G, mask, constraints)
         N = subtract(Minv, scalar.matmul(P, transpose(MJT), symmetric=True))
-        seen_P, seen_Ginv = (transpose([constraints.turned(m, row) for row in rows]) for rows in (P, Ginv))
-        return System(N, P, seen_P, seen_Ginv, J)
+        seen_P, seen_Ginv, seen_Q = (transpose([constraints.turned(m, row) for row in rows]) for rows in (P, Ginv, Q))
+        return System(N, P, seen_P, seen_Ginv, J, Q, seen_Q)
+
+    def least(self, f: list[Scalar]) -> list[Scalar]:
+        """Forces without the rounding that has no effect."""
+        return [x - scalar.dot(row, f) for x, row in zip(f, self.Q, strict=True)] if self.Q else f
+
+    def with_range(self, m: Moving, constraints: ConstraintSet, f: Vector, df: Block) -> Block:
+        """df of forces of least norm: they move with the range of J."""
+        if not self.seen_Q:
+            return df
+        x = [scalar.dot(row, f) for row in self.P]
+        still = [0.0] * len(x)
+        _, pushed = moving_with(replace(m.r, gravity=Motion.zero(m.r.root)), still, x)
+        dJx = _rows(pushed, replace(constraints, gains=Gains()), [0.0] * len(f), None, None)[0]
+        return add(df, scalar.matmul(self.seen_Q, dJx))  # (4)
 
     def solve(self, dID: Block, dc: Block, known: Columns) -> tuple[Block, Block]:
         """ddnu and df."""
@@ -185,11 +205,13 @@ def impulse_derivatives(
     model: Model, q: Vector, nu: Vector, restitution: Vector, constraints: ConstraintSet, active: Vector | None = None
 ) -> ImpactDerivatives:
     """Of `constrained.impulse`: (1) with M x = J^T p for ID, x the change of nu, and J (x + (1 + e) nu) for the rows."""
-    r, constraints = common(model, q), replace(constraints, gains=Gains())
+    r, constraints = common(model, q), replace(constraints, gains=Gains(), damping=0.0)
     inertia, still, mask = resistance(r), [0.0] * model.nv, constraints.masks(active)
     weightless = replace(r, gravity=Motion.zero(r.root))
     bounced = [1.0 + e for e, part in zip(restitution, constraints.parts, strict=True) for _ in range(part.size)]
     x, p, m = impact(inertia, nu, restitution, constraints, active)
+    system = System.of(inertia, m, constraints, mask)
+    p = system.least(p)
     _, pushed = moving_with(weightless, still, x)
     dID_dq = derivatives_in(weightless, still, x, _wrenches(pushed, constraints, p, NO_FORCES)).dtau_dq
     torques = _rows(pushed, constraints, p, None, None)[2]
@@ -197,13 +219,12 @@ def impulse_derivatives(
     # the rows are linear in the velocity: those of x, and (1 + e) times those of nu
     rows = zip(velocity_rows(moving_with(r, x, still)[1], constraints), velocity_rows(m, constraints), bounced, strict=True)
     dc_dq = [[a + e * b for a, b in zip(of_x, of_nu, strict=True)] for of_x, of_nu, e in rows]
-    J = jacobian_of(r, constraints.units(m))
-    system = System.of(inertia, m, constraints, mask)
     dnu_dq, dp_dq = system.solve(dID_dq, dc_dq, {})
-    scaled = [[e * y for y in row] for e, row in zip(bounced, J, strict=True)]
+    scaled = [[e * y for y in row] for e, row in zip(bounced, system.J, strict=True)]
     change = scalar.matmul([*system.P, *system.seen_Ginv], scaled, negate=True)
     dnu_dnu = [[(1.0 if i == j else 0.0) + y for j, y in enumerate(row)] for i, row in enumerate(change[: model.nv])]
-    return ImpactDerivatives(dnu_dq, dnu_dnu, _turning(m, constraints, p, dp_dq), change[model.nv :])
+    dp_dq = _turning(m, constraints, p, system.with_range(m, constraints, p, dp_dq))
+    return ImpactDerivatives(dnu_dq, dnu_dnu, dp_dq, change[model.nv :])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -221,6 +242,8 @@ class Tangent(NamedTuple):
     """(..., m, nv)"""
     dJnu_dq: Values
     """(..., m, nv): perturbations that stay on the constraints have J z_q = 0 and dJnu_dq z_q + J z_nu = 0."""
+    J_rate: Values
+    """(..., m, nv): a basis Z of what J lets pass changes along the motion, J Z' = -J_rate Z."""
 
 
 def tangent(
@@ -234,9 +257,10 @@ def tangent(
     A = [[*(-x for x in row), *(1.0 if i == j else 0.0 for j in range(nv))] for i, row in enumerate(bracket(model, nu))]
     A += [[*a, *b] for a, b in zip(D.ddnu_dq, D.ddnu_dnu, strict=True)]
     B = [[0.0] * nv for _ in range(nv)] + [list(row) for row in D.ddnu_dtau]
-    J, dJnu = ([[a * x for x in row] for a, row in zip(constraints.masks(active), rows, strict=True)]
-               for rows in (jacobian_of(r, constraints.units(m)), velocity_rows(m, constraints)))  # fmt: skip
-    return Tangent(A, B, J, dJnu)
+    seen = transpose([constraints.turned(m, column) for column in zip(*velocity_rows(m, constraints), strict=True)])
+    found = (jacobian(model, q, constraints), seen, jacobian_rate(model, q, nu, constraints))
+    on = constraints.masks(active)
+    return Tangent(A, B, *([[a * x for x in row] for a, row in zip(on, rows, strict=True)] for rows in found))
 
 
 def velocity_rows(m: Moving, constraints: ConstraintSet) -> Block:

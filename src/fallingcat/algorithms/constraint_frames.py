@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from fallingcat.algorithms.constraint_rows import Block, Gains, Moving, RowDerivatives, Rows, Unit
 from fallingcat.algorithms.kinematics import frame_transform, joint_kinematics
@@ -128,6 +129,8 @@ class Between(Rows):
     angular: tuple[Vec, ...] = ()
     pose: Pose | None = None
     """Of b in a, where the constraint holds; None if it is given at run time."""
+    has_arm: ClassVar[bool] = False
+    """Is the point that does not move another one than the origin of b?"""
 
     @property
     def size(self) -> int:
@@ -296,7 +299,7 @@ class Between(Rows):
     def _change_of_torques(self, m: Moving, k: Relative, f: Vector) -> dict[tuple[int, int], Block]:
         """The wrench w of the forces moves with b. On a it should not; single directions and the arm do not move with b."""
         blocks: dict[tuple[int, int], Block] = {}
-        alone = self.linear == ALL and self.angular in ((), ALL) and self._arm(k) == ZERO
+        alone = self.linear == ALL and self.angular in ((), ALL) and not self.has_arm
         if alone and self.a.body == WORLD:
             return blocks
         w = sum_of(self.units(m), f, self.b.body, m.r)
@@ -341,6 +344,7 @@ class Rolling(Between):
     radius: float = 0.0
     normal: Vec = (0.0, 0.0, 1.0)
     """Of the plane, in a, of unit length."""
+    has_arm: ClassVar[bool] = True
 
     def _arm(self, k: Relative) -> Vec:
         return k.E.inverse_apply(scale(-self.radius, self.normal))

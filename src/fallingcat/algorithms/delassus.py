@@ -20,6 +20,7 @@ from fallingcat.algorithms.constraint_rows import Moving, Unit
 from fallingcat.algorithms.crba import mass_matrix_in
 from fallingcat.algorithms.dense import Block, factor, forward_substitute, inverse_symmetric, substitute, transpose
 from fallingcat.algorithms.minverse import inverse_factor, inverse_mass_matrix_in
+from fallingcat.algorithms.pivots import least_pivots_by_dof
 from fallingcat.algorithms.posed import PerBody, Posed, Vector, Wrenches, accelerations, is_shallow, velocities, velocity_products
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
@@ -69,7 +70,7 @@ class OfArticulatedBodies:
     def __init__(self, r: Posed) -> None:
         self.r = r
         self.bodies: Articulated = articulated_bodies(r)
-        self._factors = {i: factor(D) for i, D in self.bodies.D.items()}
+        self._factors = {i: factor(D, self.bodies.least[i]) for i, D in self.bodies.D.items()}
 
     def free(self, nu: Vector, tau: Vector, f_ext: Wrenches) -> tuple[list[Scalar], Moving]:
         dnu, a = joint_accelerations(self.bodies, reversed(self.r.S), nu, tau, f_ext)
@@ -135,7 +136,8 @@ class OfMassMatrix:
         self.r = r
         self.model: Model = r.model
         self.M = mass_matrix_in(r)
-        self._factors = factor(self.M)
+        self._least = least_pivots_by_dof(r.model)
+        self._factors = factor(self.M, self._least)
 
     def free(self, nu: Vector, tau: Vector, f_ext: Wrenches) -> tuple[list[Scalar], Moving]:
         return moving_with(self.r, nu, by_mass_matrix(self.r, nu, tau, f_ext))
@@ -150,7 +152,7 @@ class OfMassMatrix:
         return substitute(*self._factors, torques_of(self.r, units, f))
 
     def inverse(self) -> Block:
-        return inverse_symmetric(self.M)
+        return inverse_symmetric(self.M, self._least)
 
 
 def moving_with(r: Posed, nu: Vector, dnu: Vector) -> tuple[list[Scalar], Moving]:

@@ -17,6 +17,7 @@ from fallingcat.frameworks.calls import COMPOSED, NAMES, Calls, with_methods
 from fallingcat.frameworks.casadi_symbols import symbolic
 from fallingcat.frameworks.constraint_calls import CONSTRAINT_NAMES, ConstraintCalls, ConstraintDoor, with_constraint_methods
 from fallingcat.functions import FUNCTIONS
+from fallingcat.robot.constraint_sets import unactuated
 from fallingcat.robot.constraint_tasks import optional
 from fallingcat.robot.constraints import Constraints
 from fallingcat.robot.robot import Robot
@@ -134,7 +135,7 @@ class _ConstraintCalls(ConstraintCalls):
 
     def function(self, name: str, inputs: tuple[str, ...], wrenches: str) -> casadi.Function:
         anchors = self._where(kp_only=name != "violation") if "anchors" in optional(name) else None
-        fixed = (("unactuated", self._unactuated()),) if name == "inverse_dynamics" else None
+        fixed = (("unactuated", unactuated(self.source.robot)),) if name == "inverse_dynamics" else None
         options = (("inputs", inputs), ("wrenches", wrenches), ("fixed", _with(anchors, fixed)))
         found: _Function = self.find(name, options)
         return found.function

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.errors import InputError
 from fallingcat.model.description import Equality, Pose
-from fallingcat.text import shown
+from fallingcat.text import printable, shown
 
 Vec3 = tuple[float, float, float]
 WORLD_NAME = "world"
@@ -30,7 +30,11 @@ class Constraint:
     """What else was said."""
 
     def __str__(self) -> str:
-        return f"{self.kind}({', '.join('world' if f is None else f for f in self.frames)})"
+        options = dict(self.options)
+        names = [str(options[k]) for k in ("name", "joint", "other") if k in options]
+        names += [getattr(options["function"], "__name__", "function")] if "function" in options else []
+        names += ["world" if f is None else f for f in self.frames]
+        return f"{self.kind}({', '.join(map(printable, names))})"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -98,15 +102,13 @@ def distance(a: str | None, b: str | None, length: float | None = None) -> Const
 
 def joint(name: str, at: ArrayLike | None = None) -> Constraint:
     """A joint is held, or driven along a reference: one row for each of its degrees of freedom. at: its coordinates."""
-    values = None if at is None else tuple(np.atleast_1d(np.asarray(at, dtype=np.float64)).tolist())
+    values = None if at is None else _several("joint: at does not fit", at)
     return Constraint("joint", (), (("name", name), ("at", values)))
 
 
 def coupling(joint: str, other: str, coefficients: Sequence[float] = (0.0, 1.0)) -> Constraint:
     """A joint follows another by a polynomial, joint = c0 + c1 other + c2 other^2 + ...: 1 row, as gears and cams have it."""
-    values = tuple(float(c) for c in coefficients)
-    if not values or not np.isfinite(values).all():
-        raise InputError("coupling: coefficients do not fit", expected="numbers c0, c1, ...", got=shown(coefficients))
+    values = _several("coupling: coefficients do not fit", coefficients)
     return Constraint("coupling", (), (("joint", joint), ("other", other), ("coefficients", values)))
 
 
@@ -137,7 +139,7 @@ def rows(function: Callable[..., Any]) -> Constraint:
 def _made(kind: str, frames: tuple[str | None, ...], **options: Any) -> Constraint:
     named = tuple(None if f == WORLD_NAME else f for f in frames)
     for frame in named:
-        if not isinstance(frame, (str, type(None))):
+        if not isinstance(frame, (str, type(None))) or frames == (None,):
             raise InputError(f"{kind}: a frame is given by its name", got=shown(frame))
     return Constraint(kind, named, tuple(options.items()))
 
@@ -150,6 +152,16 @@ def _three(kind: str, what: str, x: ArrayLike) -> Vec3:
     if a.shape != (3,) or not np.isfinite(a).all():
         raise InputError(f"{kind}: {what} does not fit", expected="three numbers", got=shown(x))
     return (float(a[0]), float(a[1]), float(a[2]))
+
+
+def _several(what: str, x: Any) -> tuple[float, ...]:
+    try:
+        a = np.atleast_1d(np.asarray(x, dtype=np.float64))
+    except (TypeError, ValueError):
+        a = np.zeros(0)
+    if a.ndim != 1 or not a.size or not np.isfinite(a).all():
+        raise InputError(what, expected="one number or more", got=shown(x))
+    return tuple(a.tolist())
 
 
 def _positive(what: str, x: Any) -> float:

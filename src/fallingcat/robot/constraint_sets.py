@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms import configuration
 from fallingcat.algorithms.constrained import ConstraintSet, jacobian
+from fallingcat.algorithms.constraint_rows import Rows
 from fallingcat.errors import InputError
 from fallingcat.model.constraints import Constraint
+from fallingcat.model.model import Model
 from fallingcat.text import shown
 
 if TYPE_CHECKING:
@@ -39,18 +41,38 @@ def number(name: str, x: Any) -> float:
     return value
 
 
+def floats(what: str, x: Any, size: int | None, made: Callable[[Any], NDArray[Any]] | None = None) -> NDArray[Any]:
+    """Numbers (..., size), or of any shape. made: what makes arrays, if it is not NumPy."""
+    try:
+        found = np.asarray(x, dtype=np.float64) if made is None else made(x)
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: these are no numbers", got=shown(x)) from None
+    if size is not None and (found.ndim == 0 or found.shape[-1] != size):
+        raise InputError(f"{what} has the wrong shape", expected=f"(..., {size})", got=str(found.shape))
+    return found
+
+
 def home_of(robot: Robot, home: ArrayLike | None) -> list[float]:
-    q = robot.neutral() if home is None else np.asarray(home, dtype=np.float64)
-    if q.shape != (robot.nq,):
-        raise InputError("constraints: home has the wrong shape", expected=f"({robot.nq},)", got=str(q.shape))
+    q = robot.neutral() if home is None else floats("constraints: home", home, robot.nq)
+    if q.shape != (robot.nq,) or not np.isfinite(q).all():
+        raise InputError("constraints: home has the wrong shape, or is not finite", expected=f"({robot.nq},)", got=shown(home))
     return [float(x) for x in q]
 
 
-def anchors_at(robot: Robot, resolved: Sequence[Any], home: Sequence[float]) -> Array:
+def anchor_of(c: Constraint, rows: Rows, model: Model, q: Sequence[float]) -> list[Any]:
+    """Where a constraint holds if it does so at a configuration."""
+    try:
+        return rows.anchor_at(model, q)
+    except ZeroDivisionError:
+        hint = "a quaternion may be zero, or the ends of a distance at one place: fc.point_to_point"
+        raise InputError(f"{c} cannot hold at this configuration", hint=hint) from None
+
+
+def anchors_at(robot: Robot, given: Sequence[Constraint], resolved: Sequence[Any], home: Sequence[float]) -> Array:
     """Where the constraints hold: as each says, or as they are at a configuration."""
     found: list[float] = []
-    for rows, at in resolved:
-        found += [float(x) for x in (rows.anchor_at(robot.model, home) if at is None else at)]
+    for c, (rows, at) in zip(given, resolved, strict=True):
+        found += [float(x) for x in (anchor_of(c, rows, robot.model, home) if at is None else at)]
     return np.array(found)
 
 
@@ -71,6 +93,8 @@ def dependent(robot: Robot, rows: ConstraintSet) -> bool:
 
 def null_space(J: Array) -> tuple[Array, Array]:
     """An orthonormal basis of what J lets pass, and the pseudo-inverse of J."""
+    if not np.isfinite(J).all():
+        raise InputError("linearize: J is not finite", expected="states of finite numbers")
     _, s, vh = np.linalg.svd(J)
     ranks = np.sum(s > 1e-9 * np.maximum(s[..., :1], 1e-300), axis=-1)
     rank = int(np.max(ranks, initial=0))
@@ -78,3 +102,21 @@ def null_space(J: Array) -> tuple[Array, Array]:
         got = f"ranks {sorted(set(ranks.ravel().tolist()))}"
         raise InputError("linearize: J has another rank at some of the states", got=got, hint="linearize them one by one")
     return cast(Array, np.swapaxes(vh[..., rank:, :], -1, -2)), cast(Array, np.linalg.pinv(J, rcond=1e-9))
+
+
+def unactuated(robot: Robot) -> tuple[tuple[float, ...], ...]:
+    """Generalized directions in which no input acts."""
+    S = robot.actuation
+    if robot._actuation is None:
+        return tuple(map(tuple, np.eye(robot.nv)[: robot.nv - robot.n].tolist()))
+    u, s, _ = np.linalg.svd(S)
+    rank = int(np.sum(s > 1e-12 * s[:1])) if s.size else 0
+    return tuple(map(tuple, u[:, rank:].T.tolist()))
+
+
+def generalized(robot: Robot, tau: ArrayLike) -> Any:
+    """Joint torques (..., n) get a base wrench of zero before them."""
+    a = np.asarray(tau, dtype=np.float64)
+    if a.ndim and a.shape[-1] == robot.n != robot.nv:
+        return np.concatenate([np.zeros((*a.shape[:-1], robot.nv - robot.n)), a], axis=-1)
+    return tau

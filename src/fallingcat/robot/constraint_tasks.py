@@ -13,7 +13,7 @@ from fallingcat.algorithms.held_wrenches import SIZES, on_bodies
 from fallingcat.algorithms.singular import is_singular
 from fallingcat.choices import REPRESENTATIONS, check_choice
 from fallingcat.errors import InputError
-from fallingcat.functions import configuration_input
+from fallingcat.functions import Idle, configuration_input
 from fallingcat.model.model import Model
 from fallingcat.origin import is_own
 from fallingcat.task import Input, Output, Task
@@ -79,7 +79,7 @@ FUNCTIONS: dict[str, Function] = {
     "tangent": Function(
         constrained_derivatives.tangent,
         (Q, NU, TAU),
-        (("A", ("2nv", "2nv")), ("B", ("2nv", "nv")), ("J", ROWS), ("dJnu_dq", ROWS)),
+        (("A", ("2nv", "2nv")), ("B", ("2nv", "nv")), ("J", ROWS), ("dJnu_dq", ROWS), ("J_rate", ROWS)),
         constrained_derivatives.Tangent,
     ),
 }  # fmt: skip
@@ -110,6 +110,16 @@ def check_inputs(name: str, inputs: tuple[Any, ...], wrenches: Any) -> None:
 
 METHODS = {"correction": "project", "tangent": "linearize"}
 """Functions that stand behind methods of another name."""
+BEHIND = {method: name for name, method in METHODS.items()}
+
+
+def completed(name: str, inputs: tuple[Any, ...], constraints: ConstraintSet) -> tuple[Any, ...]:
+    """Optional inputs with the places where constraints hold, if the function cannot do without."""
+    wanted = constraints.gains.kp or name in ("violation", "correction")
+    known = optional(name)
+    if "anchors" in inputs or not (wanted and constraints.anchor_size) or "anchors" not in known or set(inputs) - set(known):
+        return inputs
+    return tuple(x for x in known if x in (*inputs, "anchors"))
 
 
 def task(
@@ -142,6 +152,7 @@ def task(
         Evaluate(model, constraints, name, more, wrenches, fixed),
         key,
         function.results,
+        Idle(model) if function.inverts else None,
     )
 
 

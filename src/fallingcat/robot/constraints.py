@@ -31,13 +31,24 @@ from fallingcat.control.steps import Step
 from fallingcat.errors import InputError
 from fallingcat.model.constraints import Constraint
 from fallingcat.robot.ahead import as_jobs, compile_ahead
-from fallingcat.robot.constraint_sets import anchors_at, checked, dependent, home_of, null_space, number
+from fallingcat.robot.constraint_sets import (
+    anchor_of,
+    anchors_at,
+    checked,
+    dependent,
+    floats,
+    generalized,
+    home_of,
+    null_space,
+    number,
+    unactuated,
+)
 from fallingcat.robot.constraint_specs import resolve
-from fallingcat.robot.constraint_tasks import FUNCTIONS, OPTIONAL, check_inputs, task
+from fallingcat.robot.constraint_tasks import BEHIND, FUNCTIONS, OPTIONAL, check_inputs, completed, task
 from fallingcat.robot.gradients import Derivative, vjp_of
 from fallingcat.robot.methods import CompiledMethod, has_code
 from fallingcat.suggest import closest
-from fallingcat.text import shown
+from fallingcat.text import printable, shown
 
 if TYPE_CHECKING:
     from fallingcat.robot.robot import Robot
@@ -75,13 +86,13 @@ class Constraints:
         given = checked(constraints)
         self.robot, self.constraints = robot, given
         self.options: dict[str, Any] = {"kp": kp, "kd": kd, "damping": damping, "redundant": redundant, "home": home}
-        self.options["home"] = None if home is None else np.array(home, dtype=np.float64)
         numbers = [number(name, x) for name, x in (("kp", kp), ("kd", kd), ("damping", damping))]
         at_home = home_of(robot, home)
+        self.options["home"] = None if home is None else np.array(at_home)
         resolved = [resolve(c, robot.model, at_home) for c in given]
         parts = tuple(rows for rows, _ in resolved)
         if anchors is None:
-            anchors = anchors_at(robot, resolved, at_home)
+            anchors = anchors_at(robot, given, resolved, at_home)
         self.anchors: Array = anchors
         """(..., a): where the constraints hold, in the numbers of the compiled functions."""
         plain = ConstraintSet(parts, Gains(numbers[0], numbers[1]), numbers[2])
@@ -102,7 +113,7 @@ class Constraints:
         return _rebuild, (self.robot, self.constraints, self.options | {"redundant": self.rows.redundant}, self.anchors)
 
     def __repr__(self) -> str:
-        return f"<{self.m} rows on {self.robot.name}: {', '.join(map(str, self.constraints))}>"
+        return f"<{self.m} rows on {printable(self.robot.name)}: {', '.join(map(str, self.constraints))}>"
 
     def __len__(self) -> int:
         """Number of constraints."""
@@ -124,8 +135,11 @@ class Constraints:
         Q = np.asarray(q, dtype=np.float64)
         if Q.ndim == 0 or Q.shape[-1] != self.robot.nq:
             raise InputError("held_at: q has the wrong shape", expected=f"(..., {self.robot.nq})", got=str(Q.shape))
-        model, parts, rows = self.robot.model, self.rows.parts, Q.reshape(-1, Q.shape[-1])
-        flat = [[float(x) for part in parts for x in part.anchor_at(model, row.tolist())] for row in rows]
+        parts = list(zip(self.constraints, self.rows.parts, strict=True))
+        flat = [
+            [float(x) for c, part in parts for x in anchor_of(c, part, self.robot.model, row.tolist())]
+            for row in Q.reshape(-1, Q.shape[-1])
+        ]
         return self.with_anchors(np.array(flat).reshape(*Q.shape[:-1], self.rows.anchor_size))
 
     def with_anchors(self, anchors: ArrayLike) -> Constraints:
@@ -175,7 +189,10 @@ class Constraints:
         refuse_foreign("rank", "q", q)
         J = self.jacobian(q)
         if active is not None:
-            J = J * np.repeat(np.asarray(active) >= 0.5, [part.size for part in self.rows.parts], axis=-1)[..., None]
+            on = floats("rank: active", active, len(self)) >= 0.5
+            J = J * np.repeat(on, [part.size for part in self.rows.parts], axis=-1)[..., None]
+        if not np.isfinite(J).all():
+            raise InputError("rank: J is not finite", expected="a configuration of finite numbers")
         s = np.linalg.svd(J, compute_uv=False)
         return np.sum(s > 1e-9 * np.maximum(s[..., :1], 1e-300), axis=-1) if s.shape[-1] else np.zeros(J.shape[:-2], dtype=int)
 
@@ -206,7 +223,7 @@ class Constraints:
     ) -> ConstrainedDerivatives:  # fmt: skip
         """.ddnu_dq .ddnu_dnu .ddnu_dtau (..., nv, nv), .dforces_dq .dforces_dnu .dforces_dtau (..., m, nv), left-trivialized.
 
-        Where rows depend on each other, forces are not unique: J^T dforces is right, and dforces those of independent rows.
+        Where rows always depend on each other, these are the derivatives of the forces of least norm.
         """
         more = self._inputs("forward_dynamics_derivatives", active, reference, wrenches)
         return self._run("forward_dynamics_derivatives", (q, nu, tau), out, **more)
@@ -222,8 +239,10 @@ class Constraints:
         is zero. Where there are none (a robot on one point), it is what is missing. forces: chosen ones, instead.
         """
         if forces is not None:
+            if active is not None:
+                raise InputError("inverse_dynamics: active chooses among forces that are not given", hint="give one of the two")
             return self._with_forces(q, nu, dnu, forces, out)
-        fixed = (("unactuated", self._unactuated()),)
+        fixed = (("unactuated", unactuated(self.robot)),)
         return self._run("inverse_dynamics", (q, nu, dnu), out, fixed=fixed, active=active)
 
     @or_later
@@ -297,24 +316,28 @@ class Constraints:
         for name, x in (("q", q), ("nu", nu), ("tau", tau)):  # how many columns there are depends on the numbers
             refuse_foreign("linearize", name, x)
         more = self._inputs("tangent", active, reference, wrenches)
-        T: Any = self._run("tangent", (q, nu, self._generalized(tau)), None, **more)
+        T: Any = self._run("tangent", (q, nu, generalized(self.robot, tau)), None, **more)
         Z, pseudo = null_space(T.J)
-        zero = np.zeros_like(Z)
-        basis = np.concatenate(
-            [np.concatenate([Z, zero], -1), np.concatenate([-pseudo @ (T.dJnu_dq @ Z), Z], -1)], -2
-        )  # fmt: skip
+        zero, Y, Z_rate = np.zeros_like(Z), -pseudo @ (T.dJnu_dq @ Z), -pseudo @ (T.J_rate @ Z)
+        basis = np.concatenate([np.concatenate([Z, zero], -1), np.concatenate([Y, Z], -1)], -2)
         left = np.swapaxes(np.concatenate([np.concatenate([Z, zero], -1), np.concatenate([zero, Z], -1)], -2), -1, -2)
+        A, k = left @ T.A @ basis, Z.shape[-1]
+        A[..., k:, :k] += np.swapaxes(Z_rate, -1, -2) @ Y  # y_nu = Z^T z_nu, and Z turns with what J lets pass
         S = self.robot.actuation_matrix(q) if self.robot._actuation is not None else self.robot.actuation
-        return ConstrainedLinearization(left @ T.A @ basis, left @ T.B @ S, basis)
+        return ConstrainedLinearization(A, left @ T.B @ S, basis)
 
     # -----------------------------------------------------------------------------------------------------------------
     # Running
 
     def kernel(self, name: str, inputs: Iterable[str] = (), wrenches: str = "", fixed: Any = None) -> Kernel:
-        """The compiled function behind a method. inputs: those of "active", "anchors", "reference", "wrenches" that it takes."""
+        """The compiled function behind a method. inputs: those of "active", "anchors", "reference", "wrenches" that it takes;
+        "anchors" come by themselves where there is no result without them."""
+        name = BEHIND.get(name, name) if isinstance(name, str) else name
         if not isinstance(name, str) or name not in FUNCTIONS:
             raise InputError(f"no function {shown(name)} of constraints", hint=closest(name, FUNCTIONS))
-        key = (name, tuple(inputs), wrenches, fixed)
+        if name == "inverse_dynamics" and fixed is None:
+            fixed = (("unactuated", unactuated(self.robot)),)
+        key = (name, completed(name, tuple(inputs), self.rows), wrenches, fixed)
         found = self._kernels.get(key)
         if found is None:
             check_inputs(name, key[1], wrenches)
@@ -394,42 +417,25 @@ class Constraints:
         for factor, x in zip((self.rows.gains.kp, self.rows.gains.kd, 1.0), reference, strict=True):
             if x is None:
                 continue
-            part = self.robot._numbers(x)
-            if part.ndim == 0 or part.shape[-1] != self.m:
-                raise InputError("reference has the wrong shape", expected=f"(..., {self.m})", got=str(part.shape))
-            total = total + factor * part
+            total = total + factor * floats("reference", x, self.m, self.robot._numbers)
         return total
 
     def _each(self, restitution: ArrayLike) -> Any:
-        e = self.robot._numbers(restitution)
+        e = floats("impulse: restitution", restitution, None, self.robot._numbers)
+        if e.dtype != object and np.any((e < 0.0) | (e > 1.0)):
+            raise InputError("impulse: restitution does not fit", expected="numbers from 0 to 1", got=shown(restitution))
         return np.full(len(self), e[()]) if e.ndim == 0 else e
 
-    def _generalized(self, tau: ArrayLike) -> Any:
-        """Joint torques (..., n) get a base wrench of zero before them."""
-        a, robot = np.asarray(tau, dtype=np.float64), self.robot
-        if a.ndim and a.shape[-1] == robot.n != robot.nv:
-            return np.concatenate([np.zeros((*a.shape[:-1], robot.nv - robot.n)), a], axis=-1)
-        return tau
-
-    def _unactuated(self) -> tuple[tuple[float, ...], ...]:
-        """Generalized directions in which no input acts."""
-        S = self.robot.actuation
-        if self.robot._actuation is None:
-            return tuple(map(tuple, np.eye(self.robot.nv)[: self.robot.nv - self.robot.n].tolist()))
-        u, s, _ = np.linalg.svd(S)
-        rank = int(np.sum(s > 1e-12 * s[:1])) if s.size else 0
-        return tuple(map(tuple, u[:, rank:].T.tolist()))
-
     def _with_forces(self, q: ArrayLike, nu: ArrayLike, dnu: ArrayLike, forces: ArrayLike, out: Any) -> Supported:
-        f = self.robot._numbers(forces)
-        if f.ndim == 0 or f.shape[-1] != self.m:
-            raise InputError("inverse_dynamics: forces have the wrong shape", expected=f"(..., {self.m})", got=str(f.shape))
+        f = floats("inverse_dynamics: forces", forces, self.m, self.robot._numbers)
         needed = self.robot.inverse_dynamics(q, nu, dnu)
         tau = needed - (np.swapaxes(self.jacobian(q), -1, -2) @ f[..., None])[..., 0]
         found = Supported(tau, np.array(np.broadcast_to(f, (*tau.shape[:-1], self.m))))
         if out is None:
             return found
-        for target, value in zip(out, found, strict=True):
+        for target, value in zip(
+            self.robot._results(self.kernel("inverse_dynamics").task, tau.shape[:-1], out), found, strict=True
+        ):
             target[...] = value
         return Supported(*out)
 

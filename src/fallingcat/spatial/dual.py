@@ -89,5 +89,6 @@ scalar.register(
         _sqrt,
         _atan2,
         _where_less,
+        outermost=True,
     ),
 )
