@@ -102,6 +102,16 @@ def test_scenery_is_left_out() -> None:
     assert any("'table' stand still in the world" in str(finding) for finding in fc.diagnose(text))
 
 
+@pytest.mark.parametrize("word", ["armature", "frictionloss"])
+def test_what_free_joints_have_in_the_axes_of_the_world(word: str) -> None:
+    free = f'<joint name="loose" type="free" {word}="0.1" damping="0.1"/>'
+    bodies = f'<body name="a" pos="0 1 0"><freejoint/>{BALL}</body><body name="b">{free}{BALL}</body>'
+    found = [str(finding) for finding in fc.diagnose(mjcf(bodies))]
+    assert sum(f"{word} of free joints acts" in text and "loose" in text for text in found) == 1
+    plain = fc.diagnose(mjcf(bodies.replace(f'{word}="0.1"', "")))
+    assert not any("of free joints" in str(finding) for finding in plain)
+
+
 def test_actuation(zoo: mujoco.MjModel, rng: np.random.Generator) -> None:
     """S(q) is the transpose of MuJoCo's moments, in its coordinates."""
     robot = fc.load(ZOO)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,11 +23,17 @@ PACKAGE_PATH: str = _path.join(REPOSITORY_PATH, "arm_package")
 URDF_PATH: str = _path.join(PACKAGE_PATH, "urdf", "arm.urdf")
 """
 CACHE = """
-import os
+import os, shutil, subprocess
 def clone_to_cache(name, commit=None):
     path = os.path.join(os.environ["ROBOT_DESCRIPTIONS_CACHE"], "arm_repository")
     if not os.path.isdir(path):
         raise RuntimeError("it would fetch")
+    if not os.path.isdir(os.path.join(path, ".git", "objects")):
+        shutil.rmtree(path)
+        raise RuntimeError("it would delete and fetch")
+    if os.path.exists(os.path.join(path, "old")):
+        words = ["git", "-C", path, "fetch", "https://localhost:1/arm.git"]
+        raise RuntimeError(subprocess.run(words, capture_output=True, text=True).stderr)
     return path
 """
 REPOSITORIES = """
@@ -58,8 +66,16 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[name]
 
 
+def cloned(package: Path) -> Path:
+    """The folder of a clone."""
+    for part in ("objects", "refs"):
+        (package / "arm_repository" / ".git" / part).mkdir(parents=True)
+    (package / "arm_repository" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    return package / "arm_repository"
+
+
 def test_files_that_are_there(package: Path) -> None:
-    inside = package / "arm_repository" / "arm_package"
+    inside = cloned(package) / "arm_package"
     (inside / "urdf").mkdir(parents=True)
     (inside / "urdf" / "arm.urdf").write_text(URDF)
     (inside / "a.stl").write_bytes(b"solid\n")
@@ -74,6 +90,28 @@ def test_files_that_are_not_there_are_not_fetched(package: Path, name: str) -> N
         fc.load(f"robot_descriptions:{name}")
 
 
+def test_a_clone_that_was_interrupted_is_left_as_it_is(package: Path) -> None:
+    """The package deletes it and clones anew."""
+    half = package / "arm_repository" / "arm_package"
+    half.mkdir(parents=True)
+    with pytest.raises(fc.ModelError, match="not on this machine"):
+        fc.load("robot_descriptions:arm_description")
+    assert half.is_dir()
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="no git")
+@pytest.mark.parametrize("allowed", [None, "https"])
+def test_a_clone_of_another_commit_fetches_nothing(package: Path, allowed: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git itself refuses to reach for another machine."""
+    (cloned(package) / "old").touch()
+    monkeypatch.delenv("GIT_ALLOW_PROTOCOL", raising=False)
+    if allowed is not None:
+        monkeypatch.setenv("GIT_ALLOW_PROTOCOL", allowed)
+    with pytest.raises(fc.ModelError, match=r"'https' not allowed.*robot_descriptions pull arm_description"):
+        fc.load("robot_descriptions:arm_description")
+    assert os.environ.get("GIT_ALLOW_PROTOCOL") == allowed
+
+
 def test_an_unknown_name(package: Path) -> None:
     with pytest.raises(fc.ModelError, match=r"no robot 'arm_descripton'.*arm_description"):
         fc.load("robot_descriptions:arm_descripton")
@@ -83,5 +121,5 @@ def test_an_unknown_name(package: Path) -> None:
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fallingcat.model.descriptions_package.find_spec", lambda name: None)
-    with pytest.raises(fc.ModelError, match=r"pip install 'fallingcat\[robot_descriptions\]'"):
+    with pytest.raises(fc.ModelError, match=r"pip install 'fallingcat\[robot-descriptions\]'"):
         fc.load("robot_descriptions:panda_description")

@@ -104,6 +104,32 @@ def test_mjcf_with_locked_joints_and_another_base(seed: int, tmp_path: Path, rng
         assert difference(robot, again, rng) < 1e-14
 
 
+def test_mjcf_of_fixed_joints_that_follow(tmp_path: Path, rng: np.random.Generator) -> None:
+    """Grippers are taken out of a description by making their joints fixed; <mimic> stays behind in the file."""
+    body = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    links = "".join(f'<link name="{name}">{body}</link>' for name in "abc")
+    joint = '<joint name="{0}" type="{1}"><parent link="{2}"/><child link="{3}"/><axis xyz="0 0 1"/>{4}</joint>'
+    joints = joint.format("j", "continuous", "a", "b", "") + joint.format("k", "fixed", "b", "c", '<mimic joint="j"/>')
+    robot = fc.load(f'<robot name="r">{links}{joints}</robot>')
+    path = robot.to_mjcf(tmp_path / "robot.xml")
+    assert mujoco.MjModel.from_xml_path(str(path)).neq == 0
+    assert difference(robot, fc.load(path), rng) < 1e-14
+
+
+@pytest.mark.parametrize("floating", [True, False])
+def test_mjcf_of_a_link_named_as_the_world(floating: bool, tmp_path: Path, rng: np.random.Generator) -> None:
+    """MuJoCo keeps that name for itself."""
+    b = fc.Builder()
+    for name in ("world", "world'", "arm"):
+        b.link(name, 1.0, inertia=(1, 0, 0, 1, 0, 1))
+    b.joint("j", "revolute", "world", "world'")
+    b.joint("k", "revolute", "world'", "arm", axis=(1, 0, 0))
+    robot = fc.load(b, floating=floating)
+    again = fc.load(robot.to_mjcf(tmp_path / "robot.xml"))
+    assert {"world''", "world'", "arm"} <= set(again.link_names)
+    assert difference(robot, again, rng) < 1e-14
+
+
 def test_mjcf_to_mjcf(tmp_path: Path, rng: np.random.Generator) -> None:
     """Anchors, sites, actuators, constraints: what was read is written."""
     robot = fc.load(ZOO)

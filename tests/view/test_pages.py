@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -146,3 +147,18 @@ def test_figures_of_nothing(values: list[float]) -> None:
 def test_ticks_are_round() -> None:
     assert svg.ticks(0.0, 1.0) == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
     assert all(3 <= len(svg.ticks(-x, x)) <= 11 for x in np.logspace(-9, 9, 50))
+
+
+@pytest.mark.parametrize("columns", [1, 6, 40])
+@pytest.mark.parametrize("signed", [True, False])
+def test_the_key_of_a_heat_map_is_no_wider_than_the_map(columns: int, signed: bool) -> None:
+    """Where the map is wide enough for a key, and its numbers stand apart."""
+    shown = svg.heat_map(np.full((8, columns), 1e-3), [f"joint{k}" for k in range(8)], columns=["x"] * columns, signed=signed)
+    (group,) = elements(shown, "g")
+    left, cell = (float(re.findall(r"[\d.]+", group.get("transform") or "")[k]) for k in (0, 2))
+    ends = [float(rect.get("x") or 0) + float(rect.get("width") or 0) for rect in elements(shown, "rect")]
+    assert max(ends) <= left + max(columns * cell, svg.KEY)
+    ticks = [t for t in elements(shown, "text") if t.get("class") == "tick"]
+    spans = [(float(t.get("x") or 0), 4.8 * len(t.text or "")) for t in ticks]
+    assert len(spans) >= 4
+    assert all(b - a >= (u + v) / 2 for (a, u), (b, v) in pairwise(spans))

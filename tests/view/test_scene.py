@@ -87,6 +87,19 @@ def test_a_robot_without_shapes_is_a_skeleton(floating: bool) -> None:
     assert np.all(np.isfinite([x for s in scene["shapes"] for x in (*s["pose"], *s["size"])]))
 
 
+def test_beside_shapes_nothing_stands_for_links_without_mass() -> None:
+    """Several joints of one MJCF body are links between which there is nothing, and the world is no part of the robot."""
+    moves = '<joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/><joint axis="0 1 0"/>'
+    ball = '<geom size="0.1"/>'
+    body = f'<body name="a" pos="0 0 1">{moves}{ball}<body name="b" pos="0 0 1"><joint/>%s</body></body>'
+    shapes, bare = shapes_of(fc.load(f"<mujoco><worldbody>{body % ball}</worldbody></mujoco>"))
+    assert bare == []
+    assert [shape.kind for shape in shapes] == ["ellipsoid", "ellipsoid"]
+    heavy = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
+    robot = fc.load(f"<mujoco><worldbody>{body % heavy}</worldbody></mujoco>")
+    assert [robot.model.bodies[i].name for i in shapes_of(robot)[1]] == ["b"]
+
+
 def test_an_ellipsoid_has_the_inertia_of_its_body() -> None:
     """A uniform ellipsoid: the shape is found from the inertia that the shape has."""
     a = np.array([0.11, 0.07, 0.05])

@@ -88,6 +88,86 @@ def test_limits_are_marked_where_the_state_is(tmp_path: Path, capsys: pytest.Cap
     assert np.isfinite(low)
 
 
+MARK = """<script>
+const slider = document.querySelector('[data-slider="6"]'), mark = document.querySelector('[data-range="6"]'), said = [];
+const move = (x) => {
+  slider.value = x; slider.dispatchEvent(new Event("input"));
+  said.push(`${mark.className} ${mark.firstElementChild.style.left}`);
+};
+said.push(mark.className);
+move(%g); move(slider.max);
+const later = setInterval(() => {
+  if (!document.querySelector("[data-view=ready]")) return;
+  clearInterval(later); document.body.dataset.said = said.join("|");
+}, 50);
+</script></body>"""
+
+
+def test_marks_turn_red_beyond_the_limits_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The state is beyond; its slider reaches that far, and the mark goes with it."""
+    robot = fc.load("quadruped")
+    q, state, page = robot.neutral(), tmp_path / "state.json", tmp_path / "report.html"
+    low, high = robot.position_limits[0]
+    q[7] = high + 0.2
+    state.write_text(json.dumps({"q": q.tolist()}))
+    main(["report", "quadruped", "--html", str(page), "--timings", "none", "--state", str(state)])
+    capsys.readouterr()
+    page.write_text(page.read_text().replace("</body>", MARK % ((low + high) / 2)))
+    first, middle, beyond = open_page(page, until="document.body.dataset.said").attribute("data-said")[0].split("|")
+    assert first == "range out"
+    name, share = middle.split()
+    assert name == "range"
+    assert float(share.rstrip("%")) == pytest.approx(50.0, abs=0.1)
+    assert beyond == "range out 100%"
+
+
+def test_sliders_of_short_ways_show_their_digits(tmp_path: Path) -> None:
+    b = fc.Builder()
+    for name in "ab":
+        b.link(name, 1.0, inertia=(1, 0, 0, 1, 0, 1))
+    b.joint("finger", "prismatic", "a", "b", lower=0.0, upper=0.04)
+    page, robot = tmp_path / "page.html", fc.load(b)
+    view.write(page, view.still_page(robot, robot.neutral()).replace("</body>", MOVE % "[[6, 0.0125]]"))
+    assert "<output>0.0125</output>" in open_page(page, until="document.body.dataset.poses").dom
+
+
+OPEN = """<script>
+document.querySelector(".tools button").click();
+document.body.dataset.edge = document.querySelector(".panel").getBoundingClientRect().left;
+</script></body>"""
+
+
+def test_the_panel_of_sliders_does_not_cover_the_robot(tmp_path: Path) -> None:
+    imread = pytest.importorskip("matplotlib.image").imread
+    page, picture, robot = tmp_path / "page.html", tmp_path / "page.png", fc.load("cat")
+    view.write(page, view.still_page(robot, robot.neutral()).replace("</body>", OPEN))
+    seen = open_page(page, until="document.querySelector('[data-view=ready]')", picture=picture)
+    red, green, blue = np.moveaxis(imread(picture)[..., :3], -1, 0)
+    across = ((red > 0.6) & (green < 0.72 * red) & (blue < 0.4 * red)).sum(axis=0)
+    edge = int(float(seen.attribute("data-edge")[0]))
+    assert across[: edge - 10].sum() > 2000
+    assert across[edge - 8 : edge].sum() == 0  # the cat ends before the panel begins
+
+
+def test_the_address_is_told_while_the_viewer_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Into a file, too, where words wait in a buffer."""
+    log, read = tmp_path / "log.txt", []
+
+    class Waiting:
+        url, missing = "http://localhost:8080", ()
+
+        def __init__(self, *values: object, **options: object) -> None: ...
+
+        def wait(self) -> None:
+            read.append(log.read_text())
+
+    monkeypatch.setattr("fallingcat.apps.viewer.Viewer", Waiting)
+    with log.open("w") as out, monkeypatch.context() as inside:
+        inside.setattr(sys, "stdout", out)
+        assert main(["view", "tree9", "--no-open"]) == 0
+    assert "http://localhost:8080" in read[0]
+
+
 def test_view_writes_a_page_without_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "humanoid.html"
     assert main(["view", "humanoid", "--html", str(page)]) == 0

@@ -92,6 +92,21 @@ def test_a_mesh_is_drawn_where_its_link_is(tmp_path: Path) -> None:
     assert sum(len(mesh.faces) for mesh in few.meshes) <= 72
 
 
+@pytest.mark.parametrize(("rgba", "shown"), [("1 1 1 1", [0.2, 0.4, 0.6, 1.0]), ("0.8 0.1 0.1 1", [0.8, 0.1, 0.1, 1.0])])
+def test_plain_white_leaves_a_mesh_its_own_colours(tmp_path: Path, rgba: str, shown: list[float]) -> None:
+    extra("trimesh")
+    points = "".join(f"{x} {y} {z} 51 102 153 255\n" for x, y, z in cube().vertices)
+    faces = "".join(f"3 {a} {b} {c}\n" for a, b, c in cube().faces)
+    places = "".join(f"property float {x}\n" for x in "xyz")
+    colours = "".join(f"property uchar {x}\n" for x in ("red", "green", "blue", "alpha"))
+    head = f"ply\nformat ascii 1.0\nelement vertex 8\n{places}{colours}"
+    (tmp_path / "a.ply").write_text(f"{head}element face 12\nproperty list uchar int vertex_indices\nend_header\n{points}{faces}")
+    material = f'<material name="m"><color rgba="{rgba}"/></material>'
+    (tmp_path / "m.urdf").write_text(ROBOT.format(file="a.ply", material=material))
+    robot = fc.load(tmp_path / "m.urdf")
+    assert [shape["rgba"] for shape in view.scene(robot, robot.neutral())["shapes"]] == [shown]
+
+
 def test_what_is_missing_is_said_and_drawn_as_a_skeleton(tmp_path: Path) -> None:
     (tmp_path / "m.urdf").write_text(ROBOT.format(file="nowhere.stl", material=""))
     scene = view.scene(fc.load(tmp_path / "m.urdf"), [0, 0, 0, 0, 0, 0, 1])

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +17,7 @@ from fallingcat.suggest import closest
 from fallingcat.text import printable, quoted
 
 PREFIX = "robot_descriptions:"
+_PROTOCOLS = "GIT_ALLOW_PROTOCOL"
 
 
 class DescriptionsError(Exception):
@@ -29,21 +32,22 @@ def find_description(name: str) -> tuple[Path, tuple[str, ...]]:
     """The file of a robot, and the folders in which its packages are."""
     spec = find_spec("robot_descriptions")
     if spec is None or not spec.submodule_search_locations:
-        hint = "pip install 'fallingcat[robot_descriptions]'"
+        hint = "pip install 'fallingcat[robot-descriptions]'"
         raise DescriptionsError(f"{quoted(name)} is a robot of the package robot_descriptions, which is not installed", hint)
     folder = Path(next(iter(spec.submodule_search_locations)))
     names = sorted(path.stem for path in folder.glob("*_description.py") if not path.stem.startswith("_"))
     if name not in names:
         raise DescriptionsError(f"the package robot_descriptions has no robot {quoted(name)}", closest(name, names))
     cloned = _clone(folder / f"{name}.py")
-    if cloned is None or not cloned.is_dir():
-        hint = f"fetch them once: python -m robot_descriptions pull {name}"
+    hint = f"fetch them once: python -m robot_descriptions pull {name}"
+    if cloned is None or not _is_repository(cloned):
         raise DescriptionsError(f"the files of the robot {quoted(name)} are not on this machine", hint)
     try:
-        module = importlib.import_module(f"robot_descriptions.{name}")
+        with _offline():
+            module = importlib.import_module(f"robot_descriptions.{name}")
     except Exception as error:  # its own, those of git, and of what a description computes
         why = printable(" ".join(str(error).split()), limit=300)
-        raise DescriptionsError(f"robot_descriptions cannot give {quoted(name)}: {why}", "see its documentation") from None
+        raise DescriptionsError(f"robot_descriptions cannot give {quoted(name)}: {why}", hint) from None
     return _file(module, name), _folders(module)
 
 
@@ -60,6 +64,26 @@ def _clone(source: Path) -> Path | None:
             root = os.path.expanduser(os.environ.get("ROBOT_DESCRIPTIONS_CACHE", "~/.cache/robot_descriptions"))
             return None if repository is None else Path(root) / repository.cache_path
     return None
+
+
+def _is_repository(folder: Path) -> bool:
+    """Does git see a repository there? The package deletes and clones anew what is none, such as a clone that was interrupted."""
+    inside = folder / ".git"
+    return inside.is_file() or all((inside / part).exists() for part in ("HEAD", "objects", "refs"))
+
+
+@contextmanager
+def _offline() -> Iterator[None]:
+    """Lets git, which the package runs where a clone is at another commit, reach nothing but this machine."""
+    before = os.environ.get(_PROTOCOLS)
+    os.environ[_PROTOCOLS] = "file"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_PROTOCOLS]
+        else:
+            os.environ[_PROTOCOLS] = before
 
 
 def _file(module: ModuleType, name: str) -> Path:

@@ -34,14 +34,15 @@ def _joints(m: Any, lines: Lines, report: Report) -> None:
     limited = [j for j in moving if int(m.jnt_type[j]) == BALL and m.jnt_limited[j]]
     _of_joints(m, lines, report, limited, "limits of ball joints are not taken over", "", note=True)
     base = floating_body(m)
-    if base is None:
-        return
-    j = int(m.body_jntadr[base])
-    d = int(m.jnt_dofadr[j])
-    extra = [what for what in ("armature", "damping", "frictionloss") if np.any(getattr(m, f"dof_{what}")[d])]
-    if extra:
+    free = [j for j in moving if int(m.jnt_type[j]) == FREE]
+    if base is not None:
+        extra = [word for word in ("armature", "damping", "frictionloss") if _free_joints_with(m, word, free)]
         what = f"{' and '.join(extra)} of the free joint: a floating base has none here"
-        _of_joints(m, lines, report, [j], what, 'write <freejoint/>, or armature="0" damping="0"')
+        _of_joints(m, lines, report, free if extra else [], what, 'write <freejoint/>, or armature="0" damping="0"')
+        return
+    for word in ("armature", "frictionloss"):  # damping is the same in all directions and for all axes
+        what = f"{word} of free joints acts on velocities in the axes of the body, in MuJoCo in those of the world"
+        _of_joints(m, lines, report, _free_joints_with(m, word, free), what, f'write <freejoint/>, or {word}="0"')
 
 
 def _bodies(m: Any, lines: Lines, report: Report) -> None:
@@ -120,6 +121,10 @@ def _of_joints(m: Any, lines: Lines, report: Report, joints: list[int], what: st
         names = _names(m, "joint", joints)
         say = report.note if note else report.warning
         say(f"{what}: {listed(names)}", hint=hint, line=lines("joint", names[0]))
+
+
+def _free_joints_with(m: Any, word: str, free: list[int]) -> list[int]:
+    return [j for j in free if np.any(getattr(m, f"dof_{word}")[m.jnt_dofadr[j]])]
 
 
 def _some(m: Any, array: str) -> set[int]:

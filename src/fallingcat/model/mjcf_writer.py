@@ -2,13 +2,13 @@
 
 Links without mass between joints become several joints of one body, as MuJoCo wants it. A joint that follows another is one of
 MuJoCo's equality constraints; a text of our own in the file says that it is meant exactly, so that reading it back gives a joint
-that follows. A screw is a hinge, and a slide that follows it.
+that follows. A screw is a hinge, and a slide that follows it. A link named `world` becomes the body `world'`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,6 +25,7 @@ from fallingcat.spatial.vec3 import matvec
 _TINY = 1e-15
 """MuJoCo's mjMINVAL: whatever moves must have more mass and inertia."""
 _TRIANGLE = 1e-9
+_WORLD = "world"
 _MESHES = (".stl", ".obj", ".msh")
 Files = Callable[[Visual], str]
 
@@ -117,7 +118,7 @@ class _Writer:
     def _body(self, link: Link, way: list[Member], pose: Pose, depth: int, top: bool = False) -> Iterator[str]:
         blank = "  " * depth
         free = [member.joint for member in way if member.joint.type == "floating"]
-        yield f"{blank}<body name={attribute(link.name)} {_pose(Pose() if free else pose)}>"
+        yield f"{blank}<body name={attribute(_body_name(link, self._links))} {_pose(Pose() if free else pose)}>"
         if top and self._floating:
             yield f'{blank}  <freejoint name="{_free_name(self._robot)}"/>'
         for member in way:
@@ -201,7 +202,7 @@ class _Writer:
         elif joint.type == "planar":
             hint = "write URDF, or build the joint of two slides and a hinge"
             raise InputError(f"MuJoCo has no joint like the planar {name!r}, whose velocity turns with the body", hint=hint)
-        if joint.mimic is not None:
+        if joint.mimic is not None and joint.type != "fixed":  # a locked follower stands still
             self._more.followers.append((name, joint.mimic))
 
     def _line(self, depth: int, name: str, kind: str, axis: Vector, member: Member, inside: bool = True) -> str:
@@ -309,6 +310,14 @@ def _pose(pose: Pose) -> str:
 def _vector(v: tuple[object, object, object]) -> Vector:
     x, y, z = (float(value) for value in v)  # type: ignore[arg-type]
     return x, y, z
+
+
+def _body_name(link: Link, links: Container[str]) -> str:
+    """The link's own, but for `world`: that is MuJoCo's name for what everything stands in."""
+    name = link.name
+    while name == _WORLD or (name != link.name and name in links):
+        name += "'"
+    return name
 
 
 def _free_name(robot: Description) -> str:

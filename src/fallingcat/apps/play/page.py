@@ -82,15 +82,16 @@ _BODY = """<div class="play" data-play="waiting">
 <canvas class="stage" tabindex="0" role="img" aria-label="The robot; it can be grabbed and thrown"></canvas>
 <h1>{title}</h1>
 <p class="about">{about}</p>
+<div class="side">
 <div class="charts">
 <div class="chart energy"><p>energy <b></b></p><canvas></canvas>
 <p class="key"><span><i style="background:var(--c2)"></i>kinetic</span><span><i style="background:var(--c4)"></i>stored</span>\
 <span><i style="background:var(--c1)"></i>together</span></p><small></small></div>
-<div class="chart momentum"><p>angular momentum <b></b></p><canvas></canvas>
-<p class="key"><span><i style="background:var(--c5)"></i>x</span><span><i style="background:var(--c4)"></i>y</span>\
-<span><i style="background:var(--c1)"></i>z</span></p><small></small></div>
+<div class="chart momentum"><p>angular momentum <b></b></p><canvas></canvas>{xyz}<small></small></div>
+<div class="chart linear"><p>linear momentum <b></b></p><canvas></canvas>{xyz}<small></small></div>
 </div>
 <div class="joints"></div>
+</div>
 <p class="said"></p>
 <div class="bar"></div>
 <p class="sorry">This browser does not offer WebGL 2, which the drawing of the robot needs.</p>
@@ -104,6 +105,12 @@ _BODY = """<div class="play" data-play="waiting">
 """
 
 
+_XYZ = (
+    '<p class="key"><span><i style="background:var(--c5)"></i>x</span><span><i style="background:var(--c4)"></i>y</span>'
+    '<span><i style="background:var(--c1)"></i>z</span></p>'
+)
+
+
 def page(robot: Robot, q: Array, progress: Callable[[str], None] = lambda what: None) -> str:
     """The HTML of a page in which the robot's own dynamics runs. It needs nothing beside itself."""
     plan = righting(robot, progress) if can_right_itself(robot) else None
@@ -113,7 +120,7 @@ def page(robot: Robot, q: Array, progress: Callable[[str], None] = lambda what: 
         f"{robot.nv} degrees of freedom, {robot.mass:.3g} kg. Its own equations of motion run in this page: {size / 1e3:.0f} kB."
     )
     code = "\n".join([*view.scripts(), *(file(name) for name in ("physics.js", "righting.js", "play.js"))])
-    body = _BODY.format(title=view.text(robot.name), about=view.text(about), data=as_json(found), code=code)
+    body = _BODY.format(title=view.text(robot.name), about=view.text(about), data=as_json(found), code=code, xyz=_XYZ)
     return view.bare_page(robot.name, body, file("play.css"), wasm=True)
 
 

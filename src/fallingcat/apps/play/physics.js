@@ -6,6 +6,8 @@
 //
 // What acts on the robot can be changed at any time: physics.world = { gravity, floor, friction, muscles, ... }.
 
+// A joint's stop pushes back with STOP stiffness beyond^4: three times differentiable, since an integrator of order eight feels a kink.
+const STOP = 20 / 0.03 ** 2;
 const dot3 = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 const cross3 = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
 
@@ -91,7 +93,7 @@ async function Physics(data) {
       if (world.muscles && !wanted) F[T + nu] += stiffness * (world.targets[j] - x) - damping * v;
       if (limited && world.limits) {   // an elastic stop: its energy counts
         const beyond = x < low ? x - low : x > high ? x - high : 0;
-        F[T + nu] -= 20 * stiffness * beyond * Math.abs(beyond);
+        F[T + nu] -= STOP * stiffness * beyond * Math.abs(beyond) ** 3;
       }
       if (world.friction && !wanted) F[T + nu] -= world.friction * 0.1 * damping * v;
     }
@@ -159,7 +161,7 @@ async function Physics(data) {
   }
   const LONGEST = 1 / 60, SHORTEST = 1e-6;
   // Free motion is computed as well as doubles allow; blows, hands and muscles need no ten digits.
-  const tolerance = () => (world.hand || world.friction || world.muscles || world.track ? 1e-7 : world.floor !== null && lowest() < world.floor + 0.02 * data.size ? 1e-8 : 1e-10);
+  const tolerance = () => (world.hand || world.friction || world.muscles || world.track ? 1e-7 : world.floor !== null && lowest() < world.floor + 0.02 * data.size ? 1e-8 : 1e-11);
   // Moves on by some seconds, or until `until` (a time of performance.now) has come; gives the seconds done.
   function advance(seconds, until = Infinity) {
     const end = state.time + seconds, begin = state.time;
@@ -186,7 +188,7 @@ async function Physics(data) {
     bodies.forEach((b, i) => { const c = turned(i, b.centre), o = origin(i); weight -= b.mass * dot3(g, [o[0] + c[0], o[1] + c[1], o[2] + c[2]]); });
     if (world.limits) for (const { q, stiffness, low, high, limited } of joints) if (limited) {
       const beyond = Math.max(low - y[q], y[q] - high, 0);
-      springs += 20 * stiffness * beyond ** 3 / 3;
+      springs += STOP * stiffness * beyond ** 5 / 5;
     }
     if (world.floor !== null) for (const [i, p, radius] of data.contacts) {
       const deep = world.floor - (origin(i)[2] + turned(i, p)[2] - radius);

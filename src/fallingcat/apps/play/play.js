@@ -1,7 +1,7 @@
 // The page: a stage that fills the window, hands, switches, sliders, and two charts.
 // `element`, `orbit`, `Renderer` and small vectors come from the drawings of fallingcat.apps.view.
 
-const KEPT = 14;   // seconds in the charts
+const SHORTEST_CHART = 1, KEPT = 14;   // seconds in the charts
 const near = (a, b, share) => a.map((x, k) => x + share * (b[k] - x));
 
 // A chart of the last seconds: lines that share an axis which widens with them.
@@ -20,7 +20,7 @@ function Chart(canvas, colours) {
       for (const [, values] of samples) for (const v of values) { low = Math.min(low, v); high = Math.max(high, v); }
       const air = 0.12 * Math.max(high - low, 1e-3 * Math.max(Math.abs(high), Math.abs(low)), 1e-6), end = samples[samples.length - 1][0], style = getComputedStyle(canvas);
       low -= air; high += air;
-      const X = (t) => w - (end - t) / KEPT * w, Y = (v) => h - (v - low) / (high - low) * h;
+      const begin = samples[0][0], X = (t) => (t - begin) / clamp(end - begin, SHORTEST_CHART, KEPT) * w, Y = (v) => h - (v - low) / (high - low) * h;
       g.strokeStyle = style.getPropertyValue("--line"); g.lineWidth = 1;
       if (low < 0 && high > 0) { g.beginPath(); g.moveTo(0, Y(0)); g.lineTo(w, Y(0)); g.stroke(); }
       colours.forEach((name, k) => {
@@ -42,15 +42,26 @@ async function play(root) {
 
   // ---- looking ----
   const fits = new Map();
-  const fit = () => { const k = (canvas.clientWidth / canvas.clientHeight).toFixed(2); if (!fits.has(k)) fits.set(k, renderer.fit(home, Number(k))); return fits.get(k); };
-  view.away = () => 1.5 * fit().away;
+  const fit = (aspect) => { const k = aspect.toFixed(2); if (!fits.has(k)) fits.set(k, renderer.fit(home, Number(k))); return fits.get(k); };
+  view.away = (aspect) => (narrow.matches ? 1.2 : 1.5) * fit(aspect).away;
+  // What stands on the stage besides the robot, which keeps clear of it: on a phone charts above and switches below, sliders anywhere.
+  const narrow = matchMedia("(max-width: 48rem)"), box = (name) => $(name).getBoundingClientRect();
+  let cover = [0, 0, 0, 0];
+  function arrange() {
+    const open = !$(".joints").hidden, { clientWidth: w, clientHeight: h } = canvas;
+    cover = narrow.matches ? [box(".charts").bottom, 0, h - box(open ? ".joints" : ".bar").top, 0] : [0, open ? w - box(".joints").left : 0, 0, 0];
+  }
+  view.cover = () => cover;
+  const watch = new ResizeObserver(arrange);
+  for (const name of [".stage", ".charts", ".bar", ".joints"]) watch.observe($(name));
   const lens = () => {   // the eye and its axes
     const c = Math.cos(view.elevation), back = [c * Math.cos(view.azimuth), c * Math.sin(view.azimuth), Math.sin(view.elevation)];
-    const right = unit(cross([0, 0, 1], back)), away = view.distance * view.away();
+    const right = unit(cross([0, 0, 1], back)), away = view.distance * view.away(renderer.free(view).aspect);
     return { eye: camera.map((x, k) => x + away * back[k]), back, right, up: cross(back, right) };
   };
   const ray = (x, y) => {
-    const { eye, back, right, up } = lens(), t = Math.tan(FIELD / 2), u = (2 * x / canvas.clientWidth - 1) * t * canvas.clientWidth / canvas.clientHeight, v = (1 - 2 * y / canvas.clientHeight) * t;
+    const { eye, back, right, up } = lens(), { clientWidth: w, clientHeight: h } = canvas, part = renderer.free(view), t = Math.tan(FIELD / 2) / part.scale;
+    const u = (2 * x / w - 1 - part.x) * t * w / h, v = (1 - 2 * y / h - part.y) * t;
     return { eye, back, along: [0, 1, 2].map((k) => u * right[k] + v * up[k] - back[k]) };
   };
   // The point of a ray in the plane through a point, facing the eye.
@@ -106,7 +117,7 @@ async function play(root) {
   function reset() {
     physics.q.set(data.q); physics.nu.fill(0); world.track = null; world.hand = null; physics.state.h = 1 / 240;
     data.joints.forEach((j, k) => { world.targets[k] = j.value; });
-    sliders.forEach((s) => s()); energyChart.clear(); momentumChart.clear();
+    sliders.forEach((s) => s()); energyChart.clear(); momentumChart.clear(); linearChart.clear();
     gravity(world.floor !== null);
   }
   function kick() {
@@ -157,27 +168,32 @@ async function play(root) {
   // ---- sliders: where the muscles pull ----
   const sliders = data.joints.map((j, k) => {
     const input = element("input", { type: "range", min: j.low, max: j.high, step: "any", value: j.value, "aria-label": j.name, "data-joint": k }), value = element("output", {});
-    const follow = () => { input.value = world.targets[k]; value.textContent = world.targets[k].toFixed(2); };
+    const follow = () => { input.value = world.targets[k]; value.textContent = world.targets[k].toFixed(digits(j)); };
     input.addEventListener("input", () => { world.targets[k] = Number(input.value); world.muscles = true; world.track = null; follow(); show(); changed(); });
     $(".joints").append(element("label", { class: "joint" }, element("span", {}, j.name), input, value));
     follow();
     return follow;
   });
   $(".joints").hidden = true;
+  $(".bar").style.setProperty("--columns", Math.ceil(Object.keys(buttons).length / 2));
 
   // ---- charts ----
-  const energyChart = Chart($(".energy canvas"), ["--c2", "--c4", "--c1"]), momentumChart = Chart($(".momentum canvas"), ["--c5", "--c4", "--c1"]);
-  const small = (x) => (Math.abs(x) < 1e-16 ? "the last digit" : x.toExponential(0).replace("e-", "·10⁻").replace("e+", "·10").replace(/⁻(\d+)/, (_, d) => "⁻" + [...d].map((c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]).join("")));
+  const energyChart = Chart($(".energy canvas"), ["--c2", "--c4", "--c1"]), axes = ["--c5", "--c4", "--c1"];
+  const momentumChart = Chart($(".momentum canvas"), axes), linearChart = Chart($(".linear canvas"), axes);
+  const small = (x) => (Math.abs(x) < 1e-16 ? "the last digit" : Math.abs(x) >= 0.1 ? x.toPrecision(2) : x.toExponential(0).replace("e-", "·10⁻").replace(/⁻(\d+)/, (_, d) => "⁻" + [...d].map((c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]).join("")));
   const free = () => !world.hand && !world.muscles && !world.friction && !world.track, untouched = () => !world.hand && world.floor === null;
   function measure() {
     const energy = physics.energy(), h = physics.momentum(), spin = Math.hypot(h[3], h[4], h[5]);
     energyChart.add(physics.state.time, [energy.kinetic, energy.potential + energy.springs, energy.total]);
-    momentumChart.add(physics.state.time, [h[3], h[4], h[5]]);
+    momentumChart.add(physics.state.time, [h[3], h[4], h[5]]); linearChart.add(physics.state.time, [h[0], h[1], h[2]]);
     if (!reference) reference = { energy: energy.total, scale: Math.max(energy.kinetic, 1e-3), h, time: physics.state.time };
-    const dE = Math.abs(energy.total - reference.energy) / reference.scale, dL = Math.hypot(...[3, 4, 5].map((k) => h[k] - reference.h[k]));
-    $(".energy b").textContent = `${energy.total.toFixed(2)} J`; $(".momentum b").textContent = `${spin.toFixed(3)} kg m²/s`;
+    const dE = Math.abs(energy.total - reference.energy) / reference.scale, [dP, dL] = [0, 3].map((first) => Math.hypot(...[0, 1, 2].map((k) => h[first + k] - reference.h[first + k])));
+    $(".energy b").textContent = `${energy.total.toFixed(2)} J`; $(".momentum b").textContent = `${spin.toFixed(3)} kg m²/s`; $(".linear b").textContent = `${Math.hypot(h[0], h[1], h[2]).toFixed(3)} kg m/s`;
     $(".energy small").textContent = free() ? `kept to ${small(dE)}` : world.hand ? "your hand works" : world.track ? "the turn takes work" : world.muscles ? "muscles work" : "friction takes it";
-    $(".momentum small").textContent = world.hand ? "your hand turns it" : world.floor !== null && physics.lowest() < world.floor + 1e-3 ? "the floor turns it" : `kept to ${small(dL)}`;
+    // What changes the momentum from outside; about the centre of mass, weight does not turn.
+    const touched = world.floor !== null && physics.lowest() < world.floor + 1e-3, held = !data.floating && "the world holds it", weight = world.floor !== null && "gravity pulls it";
+    $(".momentum small").textContent = world.hand ? "your hand turns it" : held || (touched ? "the floor turns it" : `kept to ${small(dL)}`);
+    $(".linear small").textContent = world.hand ? "your hand moves it" : held || (touched ? "the floor pushes it" : weight || `kept to ${small(dP)}`);
     root.dataset.energy = energy.total; root.dataset.spin = spin;
     return { energy, h, dE, dL };
   }
@@ -203,7 +219,7 @@ async function play(root) {
     const poses = physics.poses(), centre = physics.centre();
     const wanted = world.floor === null ? centre : [centre[0], centre[1], Math.max(centre[2], world.floor + 0.3 * size)];
     camera = camera ? near(camera, wanted, world.hand ? 0.02 : Math.min(1, 6 * Math.max(seconds, 1 / 120))) : wanted;
-    if (frames++ % 2 === 0) { const { h } = measure(); arrows(h, poses, centre); energyChart.draw(); momentumChart.draw(); }
+    if (frames++ % 2 === 0) { const { h } = measure(); arrows(h, poses, centre); energyChart.draw(); momentumChart.draw(); linearChart.draw(); }
     renderer.draw(view, poses, camera);
     $(".said").textContent = performance.now() < told ? message : "";
     root.dataset.play = "ready"; root.dataset.time = physics.state.time.toFixed(3);

@@ -173,7 +173,8 @@ def _limits(row: words.BodyRow, slider: int | None) -> str:
     share = (float(row.q) - low) / (high - low)
     out = "" if -1e-9 <= share <= 1.0 + 1e-9 else " out"
     mark = f'<i style="left:{100.0 * min(1.0, max(0.0, share)):.1f}%"></i>'
-    return f'<span class="range{out}" data-range="{slider}">{mark}</span>{row.limits}'
+    bounds = f'data-low="{low:.9g}" data-high="{high:.9g}"'  # a slider reaches beyond them where the state does
+    return f'<span class="range{out}" data-range="{slider}" {bounds}>{mark}</span>{row.limits}'
 
 
 def _masses_note(report: Report) -> str:

@@ -224,13 +224,21 @@ function Renderer(canvas, scene, options, bounds, lowest) {
     }
     return { at, away };
   }
+  // The part of the canvas that nothing covers, which the drawing is made for: how high, where its middle is, both in clip space, and
+  // its aspect. view.cover: pixels that are covered at the top, on the right, at the bottom, on the left.
+  function free(view) {
+    const w = canvas.clientWidth, h = canvas.clientHeight, [top, right, bottom, left] = view.cover ? view.cover() : [0, 0, 0, 0];
+    const wide = Math.max(1, w - left - right), tall = Math.max(1, h - top - bottom);
+    return { scale: tall / h, x: (left - right) / w, y: (bottom - top) / h, aspect: wide / tall };
+  }
   // The eye and the camera's matrix, at the size of the canvas in pixels.
   function look(view, target) {
     const scale = Math.min(window.devicePixelRatio || 1, 2), w = Math.round(canvas.clientWidth * scale), h = Math.round(canvas.clientHeight * scale);
     if (!w || !h) return null;
-    const c = Math.cos(view.elevation), away = view.distance * view.away(w / h);
+    const part = free(view), place = [part.scale, 0, 0, 0, 0, part.scale, 0, 0, 0, 0, 1, 0, part.x, part.y, 0, 1];
+    const c = Math.cos(view.elevation), away = view.distance * view.away(part.aspect);
     const eye = [target[0] + away * c * Math.cos(view.azimuth), target[1] + away * c * Math.sin(view.azimuth), target[2] + away * Math.sin(view.elevation)];
-    return { w, h, scale, eye, camera: multiply(perspective(FIELD, w / h, away * 0.02, away + 20 * size), lookAt(eye, target)) };
+    return { w, h, scale, eye, camera: multiply(place, multiply(perspective(FIELD, w / h, away * 0.02, away + 20 * size), lookAt(eye, target))) };
   }
   function draw(view, poses, target) {
     const seen = look(view, target);
@@ -267,6 +275,6 @@ function Renderer(canvas, scene, options, bounds, lowest) {
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
     return pixel[0] + 256 * pixel[1] - 2;
   }
-  const made = { draw, pick, fit, size, shown, arrows: [], recolour: () => { colours = theme(); }, canvas };
+  const made = { draw, pick, fit, free, size, shown, arrows: [], recolour: () => { colours = theme(); }, canvas };
   return made;
 }

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from fallingcat.algorithms.kinematics import joint_kinematics, world_transforms
 from fallingcat.apps.view.chain import chain
 from fallingcat.apps.view.shape import Array, Shape, ball, homogeneous, numbers, position_and_quaternion, short
-from fallingcat.apps.view.skeleton import skeleton
+from fallingcat.apps.view.skeleton import has_mass, skeleton
 from fallingcat.apps.view.triangles import PAGE, Piece, Triangles, Wardrobe
 from fallingcat.arrays import eager
 from fallingcat.functions import quaternions
@@ -153,8 +153,9 @@ class Looks:
                 elif min(visual.size) > 0.0:
                     shapes += (replace(shape, link=link.name) for shape in _drawn(place.body, visual, here))
                     drawn.add(place.body)
-        if not dressed:  # beside meshes, bodies that have none are frames and sensors
-            bare |= {i for i in range(0 if model.floating else WORLD, len(model.bodies)) if i not in drawn}
+        if not dressed:  # beside meshes, bodies that have none are frames and sensors; beside shapes, those without mass
+            bodies = range(0 if model.floating else WORLD, len(model.bodies))
+            bare |= {i for i in bodies if i not in drawn and (not drawn or has_mass(robot, i))}
         elif drawn:
             bare -= drawn
         return cls([*shapes, *skeleton(robot, sorted(bare))], sorted(bare), wardrobe.missing)

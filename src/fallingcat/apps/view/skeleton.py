@@ -41,6 +41,11 @@ def skeleton(robot: Robot, bodies: Sequence[int]) -> Iterator[Shape]:
             yield body_ellipsoid(model, i, heaviest)
 
 
+def has_mass(robot: Robot, i: int) -> bool:
+    """Is there any in a body, or in what stands still in the world?"""
+    return any(_still_ellipsoids(robot)) if i == WORLD else float(robot.model.bodies[i].inertia.mass) > 0.0
+
+
 def rod_radius(model: Model) -> float:
     """A sixtieth of the size of the robot, which is the longest way from the base to a joint or a frame."""
     reach: dict[int, float] = {WORLD: 0.0}

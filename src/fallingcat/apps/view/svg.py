@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 WIDTH = 420.0
 MOST_LABELS = 44
 """Rows that get a name; in larger matrices only blocks do."""
+KEY = 150.0
+"""The least width of the shades below a map."""
 MOST_POINTS = 500
 """Of a curve; more cannot be seen."""
 
@@ -87,7 +89,7 @@ def heat_map(
     parts += [_text(left + cell * (k + 0.5), top - 6.0, n, 10.0, "middle", "soft") for k, n in enumerate(columns)]
     parts += [_upward(left + cell * (k + 0.5) + letters * 0.3, top - 4.0, n, 0.86 * letters) for k, n in enumerate(upward)]
     parts += _block_lines(blocks, left, top, cell, named=bool(shown))
-    parts += _key(bounds, signed, left, bottom + 12.0)
+    parts += _key(bounds, signed, left, bottom + 12.0, cell * M.shape[1])
     return svg(WIDTH, bottom + 42.0, parts, words)
 
 
@@ -125,21 +127,23 @@ def _block_lines(blocks: Sequence[tuple[str, int]], left: float, top: float, cel
     return parts  # fmt: skip
 
 
-def _key(bounds: Sequence[float], signed: bool, left: float, y: float) -> list[str]:
-    """The shades and the numbers they end at."""
+def _key(bounds: Sequence[float], signed: bool, left: float, y: float, width: float) -> list[str]:
+    """The shades and the numbers they end at, as wide as the map if that is wide enough to be read."""
     shades = [f"h{k + 1}" for k in range(len(bounds))]
     ends = [_short(b) for b in bounds]
     if signed:
         shades = [f"n{k}" for k in range(len(bounds), 0, -1)] + [f"p{k + 1}" for k in range(len(bounds))]
         ends = [f"−{b}" for b in ends[::-1]] + ends
-    wide = min(44.0, (WIDTH - left - 10.0) / len(shades))
+    count = len(shades)
+    wide = min(44.0, (WIDTH - left - 10.0) / count, max(width, KEY) / count)
+    crowded = max(map(len, ends)) * 4.8 + 4.0 > wide
     parts = []
     for k, (shade, end) in enumerate(zip(shades, ends, strict=True)):
         parts.append(
             f'<rect x="{left + k * wide:.6g}" y="{y:.6g}" width="{wide - 1.5:.6g}" height="8" rx="1.5" class="{shade}"/>'
         )
         at = left + (k if signed and k < len(bounds) else k + 1) * wide - 0.75
-        if len(bounds) <= 4 or k % 2:
+        if not crowded or (min(k, count - 1 - k) if signed else count - 1 - k) % 2 == 0:  # the outermost are always told
             parts.append(_text(at, y + 19.0, end, 8.5, "middle", "tick"))
     return parts
 

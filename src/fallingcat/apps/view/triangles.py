@@ -23,6 +23,8 @@ PAGE, LIVE = 48_000, 900_000
 """Triangles of all meshes together, in a page and in the viewer."""
 LEAST = 60
 """Triangles that every mesh may keep."""
+SILENT = (GREY, (1.0, 1.0, 1.0, 1.0))
+"""Colours of a description that say nothing: none, and the plain white that exporters write. Then the mesh has its own."""
 MOST_COLOURS = 12
 """Of one mesh; beyond, all its triangles get their average."""
 
@@ -93,7 +95,7 @@ class Wardrobe:
         share = min(1.0, self.budget / max(total, 1))
         reduced = {i: [(_reduced(t, share), c) for t, c in parts] for *_, parts, i in found}
         return [
-            Piece(link, visual, triangles, visual.rgba if colour is None or visual.rgba != GREY else colour)
+            Piece(link, visual, triangles, visual.rgba if colour is None or visual.rgba not in SILENT else colour)
             for link, visual, _, i in found
             for triangles, colour in reduced[i]
             if len(triangles.faces)

@@ -127,11 +127,13 @@ function moved(scene, x) {
   }
   return poses;
 }
+// Behind the point, so that a hundredth of the range is seen.
+const digits = ({ low, high }) => clamp(2 - Math.floor(Math.log10(high - low)), 2, 6);
 function jointPanel(scene, x, changed) {
   const rows = scene.sliders.map((s, k) => {
     const input = element("input", { type: "range", min: s.low, max: s.high, step: "any", value: x[k], "aria-label": s.name, "data-slider": k });
     const value = element("output", {}), row = element("label", { class: "joint", "data-body": s.body, title: `${s.low} to ${s.high} ${s.unit}${s.limited ? "" : ", no limits"}` }, element("span", {}, s.name), input, value);
-    const show = () => { input.value = x[k]; value.textContent = x[k].toFixed(2); row.classList.toggle("edge", s.limited && Math.min(x[k] - s.low, s.high - x[k]) < 1e-3 * (s.high - s.low)); };
+    const show = () => { input.value = x[k]; value.textContent = x[k].toFixed(digits(s)); row.classList.toggle("edge", s.limited && Math.min(x[k] - s.low, s.high - x[k]) < 1e-3 * (s.high - s.low)); };
     input.addEventListener("input", () => { x[k] = Number(input.value); show(); changed(); });
     show();
     return { row, show, base: s.base };
@@ -153,9 +155,12 @@ function start(figure) {
   const motion = Motion(scene, animation), first = motion.middle(motion.at(0));
   const home = { azimuth: -0.85, elevation: 0.33, distance: 1 }, fits = new Map();
   const fit = (aspect) => { const k = aspect.toFixed(2); if (!fits.has(k)) fits.set(k, renderer.fit(home, aspect)); return fits.get(k); };
-  const view = { ...home, away: (aspect) => fit(aspect).away };
+  const view = { ...home, away: (aspect) => fit(aspect).away, cover: () => covered() };
   const x = (scene.sliders || []).map((s) => s.value), movable = !animation && x.length > 0;
-  const label = element("p", { class: "name" });
+  const label = element("p", { class: "name" }), narrow = matchMedia("(max-width: 40rem)");
+  let panel = null;
+  // The sliders stand beside the robot, not before it, and the switches below; on a phone both are below, and the hint above.
+  const covered = () => (narrow.matches ? [28, 0, 0, 0] : panel && !panel.hidden ? [0, panel.offsetWidth + 10, 40, 0] : [0, 0, 0, 0]);
   let hover = null, touched = false, listed = -2, lit = -2;
   // Lines of tables and sliders that name a body light up with it, and it with them.
   const lines = options.linked ? [...document.querySelectorAll("[data-body]")] : [];
@@ -170,7 +175,7 @@ function start(figure) {
     const playing = control && control.advance(seconds);
     if (dirty || playing) {
       const poses = movable && touched ? moved(scene, x) : motion.at(control ? control.state.t : 0), way = options.follow ? sub(motion.middle(poses), first) : [0, 0, 0];
-      const target = fit(canvas.clientWidth / Math.max(1, canvas.clientHeight)).at.map((x, k) => x + way[k]);
+      const target = fit(renderer.free(view).aspect).at.map((x, k) => x + way[k]);
       const picked = hover ? renderer.pick(view, poses, target, ...hover) : -1, body = scene.bodies[picked];
       renderer.shown.chosen = body ? picked : listed;
       renderer.draw(view, poses, target);
@@ -200,23 +205,23 @@ function start(figure) {
       return button;
     };
     if (movable) {
-      const panel = jointPanel(scene, x, () => { touched = true; ranges(); wake(); });
-      stage.append(panel);
+      panel = jointPanel(scene, x, () => { touched = true; ranges(); wake(); });
       panel.addEventListener("pointerover", (e) => { const row = e.target.closest(".joint"); listed = row ? Number(row.dataset.body) : -2; wake(); });
       panel.addEventListener("pointerleave", () => { listed = -2; wake(); });
       toggle("joints", (on) => { panel.hidden = !on; }, "Sliders for the joints");
     }
     if (scene.frames && scene.frames.length) toggle("frames", (on) => { renderer.shown.frames = on; }, "Frames of the links: x red, y green, z blue");
     if (scene.bodies.some((b) => b.mass > 0)) toggle("centre of mass", (on) => { renderer.shown.centre = on; }, "Of all that moves");
-    stage.append(bar);
+    stage.append(bar, ...(panel ? [panel] : []));
   }
   // Where the joints stand between their limits, in tables.
   function ranges() {
     for (const mark of options.linked ? document.querySelectorAll("[data-range]") : []) {
-      const s = scene.sliders[Number(mark.dataset.range)], share = clamp((x[Number(mark.dataset.range)] - s.low) / (s.high - s.low), 0, 1);
-      mark.firstElementChild.style.left = 100 * share + "%";
+      const k = Number(mark.dataset.range), low = Number(mark.dataset.low), high = Number(mark.dataset.high), share = (x[k] - low) / (high - low);
+      mark.firstElementChild.style.left = 100 * clamp(share, 0, 1) + "%";
+      mark.classList.toggle("out", share < -1e-4 || share > 1 + 1e-4);
       const told = mark.closest("tr").querySelector(".now");
-      if (told) told.textContent = x[Number(mark.dataset.range)].toFixed(3);
+      if (told) told.textContent = x[k].toFixed(Math.max(3, digits(scene.sliders[k])));
     }
   }
   canvas.after(label);
