@@ -40,9 +40,10 @@ def test_changes_are_small_and_of_all_kinds() -> None:
     assert len({m.kind for m in some}) >= 4
 
 
-def test_twice_the_result_is_always_tried() -> None:
+def test_twice_the_result_is_tried_too() -> None:
+    """Within the same number of runs."""
     for source in ("reference/paper000.py::table4", "spatial/transform.py::TransformTransposed.__matmul__"):
-        assert [m.kind for m in chosen(source, 2)].count("twice") == 1
+        assert sorted(m.kind == "twice" for m in chosen(source, 2)) == [False, True]
         assert {m.kind for m in chosen(source, 1000)} >= {"twice", "sign"}
 
 
