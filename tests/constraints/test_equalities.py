@@ -92,3 +92,10 @@ def test_a_loop_of_sdf() -> None:
     assert np.abs(moved.nu).max() > 0.05
     place = robot.frame_pose(moved.q, "d") @ [0.1, 0.0, -0.5, 1.0]
     assert np.abs(place[:3] - [2.1, 0.0, 0.4]).max() < 1e-9
+
+
+def test_equalities_of_locked_joints_can_be_left_out() -> None:
+    robot = fc.load(ROBOT.format(items=ITEMS["joint"]), joints=["hip", "shoulder", "wrist"])
+    with pytest.raises(fc.InputError, match="no movable joint 'knee'"):
+        robot.constraints(fc.point("hand"))
+    assert robot.constraints(fc.point("hand"), loops=False).m == 3

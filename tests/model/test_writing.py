@@ -248,3 +248,15 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(fc.FallingCatError, match="cannot write"):
         fc.load("cat").to_urdf(tmp_path)
     assert fc.load("cat").to_urdf(str(tmp_path / "new" / "cat.urdf")).exists()
+
+
+@pytest.mark.parametrize("method", ["to_urdf", "to_mjcf"])
+def test_loops_that_are_not_written_are_told_of(tmp_path: Path, method: str) -> None:
+    b = fc.Builder("fork")
+    b.link("stem", mass=1.0, inertia=(0.1, 0.0, 0.0, 0.1, 0.0, 0.1))
+    for name, y in (("left", 0.1), ("right", -0.1)):
+        b.link(name, mass=1.0, com=(0.1, 0.0, 0.0), inertia=(0.1, 0.0, 0.0, 0.1, 0.0, 0.1))
+        b.joint(f"{name}_hinge", "revolute", "stem", name, xyz=(0.0, y, 0.0), axis=(0, 0, 1), lower=-1.0, upper=1.0)
+    b.loop(fc.distance("left", "right", 0.2))
+    with pytest.warns(UserWarning, match=r"loops are not written: distance\(left, right\)"):
+        getattr(fc.load(b), method)(tmp_path / "fork.xml")

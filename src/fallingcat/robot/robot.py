@@ -403,10 +403,12 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions, G
         damping: float = 0.0,
         redundant: bool | None = None,
         home: ArrayLike | None = None,
+        loops: bool = True,
     ) -> Constraints:
         """This robot with constraints: `fc.point("foot")`, `fc.weld("a", "b")`, ...; those of its description come first.
 
-        Those are loops of `fc.Builder` and equalities of MJCF and SDF.
+        Those are loops of `fc.Builder` and equalities of MJCF and SDF; `loops=False` leaves them out, as it must be when a joint
+        that one of them names is locked.
 
         kp, kd: gains with which violations die out (Baumgarte), 1/s^2 and 1/s. damping: compliance of the rows, m/s^2 per newton.
         redundant: rows depend on each other, and share forces; found out when None. home: the configuration (nq,) at which
@@ -415,8 +417,8 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions, G
         >>> c = robot.constraints(fc.point("lf_foot"), fc.point("rf_foot"))
         >>> dnu, forces = c.forward_dynamics(q, nu, tau)
         """
-        of_file = [c for item in self.description.equalities for c in of_equality(item)]
-        return Constraints(self, (*self.description.loops, *of_file, *constraints), kp, kd, damping, redundant, home)
+        of_file = [*self.description.loops, *(c for item in self.description.equalities for c in of_equality(item))]
+        return Constraints(self, (*(of_file if loops else ()), *constraints), kp, kd, damping, redundant, home)
 
 
 NO_LIMIT = 1e3

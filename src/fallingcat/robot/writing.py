@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,12 @@ class Writing:
 
         Locked joints become fixed ones, the base becomes the root, joints stand in the order of `joint_names`. Joints that URDF
         does not have (helical, cylindrical, universal, spherical) are written as this library reads them. Inputs and constraints
-        of MJCF have no place in URDF. Names such as package://... of meshes stay; other paths are written in full.
+        of MJCF have no place in URDF, nor have loops of `fc.Builder`, which a warning names. Names such as package://... of meshes stay; other paths are written in full.
         """
         from fallingcat.model.urdf_writer import urdf_text
 
         robot = self._resolved()
+        self._tell_of_loops("to_urdf")
         return files.write(Path(path), urdf_text(robot, self.model.floating, self._gravity(), self._mesh_file))
 
     def to_mjcf(self, path: str | os.PathLike[str], meshes: bool = False) -> Path:
@@ -37,14 +39,20 @@ class Writing:
 
         MuJoCo orders joints along the tree, so that the order of q may be another one. Joints that follow others are equality
         constraints there, and follow when they are read back here. There are no planar joints in MuJoCo, no moving bodies without
-        mass, and no inertias that no body could have: those are refused.
+        mass, and no inertias that no body could have: those are refused. Loops of `fc.Builder` are not written; a warning names them.
 
         meshes: write STL and OBJ meshes as well, by their full paths; MuJoCo refuses some that viewers show.
         """
         from fallingcat.model.mjcf_writer import mjcf_text
 
+        self._tell_of_loops("to_mjcf")
         text = mjcf_text(self._resolved(), self.model.floating, self._gravity(), self._found_mesh if meshes else None)
         return files.write(Path(path), text)
+
+    def _tell_of_loops(self, method: str) -> None:
+        if self.description.loops:
+            names = ", ".join(map(str, self.description.loops))
+            warnings.warn(f"{method}: loops are not written: {names}; give them to robot.constraints(...)", stacklevel=3)
 
     def _resolved(self) -> Description:
         options = self._options
