@@ -26,7 +26,8 @@ class Writing:
 
         Locked joints become fixed ones, the base becomes the root, joints stand in the order of `joint_names`. Joints that URDF
         does not have (helical, cylindrical, universal, spherical) are written as this library reads them. Inputs and constraints
-        of MJCF have no place in URDF, nor have loops of `fc.Builder`, which a warning names. Names such as package://... of meshes stay; other paths are written in full.
+        of MJCF have no place in URDF, nor have loops of `fc.Builder`, which a warning names. Names such as package://... of meshes
+        stay; other paths are written in full.
         """
         from fallingcat.model.urdf_writer import urdf_text
 
@@ -39,7 +40,8 @@ class Writing:
 
         MuJoCo orders joints along the tree, so that the order of q may be another one. Joints that follow others are equality
         constraints there, and follow when they are read back here. There are no planar joints in MuJoCo, no moving bodies without
-        mass, and no inertias that no body could have: those are refused. Loops of `fc.Builder` are not written; a warning names them.
+        mass, and no inertias that no body could have: those are refused. Loops of `fc.Builder` are not written; a warning names
+        them.
 
         meshes: write STL and OBJ meshes as well, by their full paths; MuJoCo refuses some that viewers show.
         """
