@@ -62,7 +62,7 @@ def check_neutral(description: Description, bodies: list[WeldedBody], report: Re
             all_move = False
             continue
         if joint is None:
-            if all_move and not description.world and _base_is_idle(articulated[name], composite[name]):
+            if all_move and body.inertia.any() and not description.world and _base_is_idle(articulated[name], composite[name]):
                 report.warning(
                     "nothing resists some turn of the robot as a whole: with a floating base the mass matrix is singular, and "
                     "forward dynamics impossible",

@@ -95,7 +95,7 @@ def _robots_folder() -> Traversable:
 def _read_string(source: str) -> _Reading:
     # The beginning is enough to tell, and a hundred megabytes need not be copied for it.
     if source[:4096].lstrip("\ufeff \t\r\n").startswith("<"):
-        macros = "<xacro:" in source and has_macros(None, source.encode("utf-8", "replace"))
+        macros = "xmlns:xacro" in source and has_macros(None, source.encode("utf-8", "replace"))  # xacro wants its name space
         return _read_xacro(source, "<text>", source) if macros else read_xml(source)
     if not source.strip("\ufeff \t\r\n"):
         return _failure("<text>", "the source is empty", "give a path, XML text or the name of a bundled robot")
