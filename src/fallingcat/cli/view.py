@@ -52,7 +52,6 @@ def run(arguments: argparse.Namespace) -> int:
     for name in viewer.missing[:5]:
         console.print(Text(f"no mesh {name}", style=DOUBT))
     console.print(Text.assemble((robot.name, "bold"), " at ", (viewer.url, "bold cyan"), "  Ctrl-C ends"), soft_wrap=True)
-    console.file.flush()  # into a file or pipe, the address comes before the end, too
     if not arguments.no_open:
         import webbrowser
 
