@@ -26,8 +26,8 @@ class Writing:
 
         Locked joints become fixed ones, the base becomes the root, joints stand in the order of `joint_names`. Joints that URDF
         does not have (helical, cylindrical, universal, spherical) are written as this library reads them. Inputs and constraints
-        of MJCF have no place in URDF, nor have loops of `fc.Builder`, which a warning names. Names such as package://... of meshes
-        stay; other paths are written in full.
+        of MJCF have no place in URDF, nor have loops of `fc.Builder`, which a warning names. Names such as package://... of
+        meshes stay; other paths are written in full.
         """
         from fallingcat.model.urdf_writer import urdf_text
 
