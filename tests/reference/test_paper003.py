@@ -92,6 +92,10 @@ def test_other_sign_of_S() -> None:
     lower = (S.T + A.T @ turn) @ mu + (2.0 * b.B_2(mu) + b.Gamma_q(qd)) @ qd
     assert relative_error(upper, G.b @ mu + G.bq @ qd) < TIGHT
     assert relative_error(lower, G.qb @ mu + G.q @ qd) < TIGHT
+    as_printed = {e.where: e for e in found("spacearm")}  # and what is printed is off by that sign alone
+    first, second = as_printed["(33)"], as_printed["(34)"]
+    assert relative_error(first.printed + 2.0 * b.S(mu) @ qd, first.witness) < TIGHT
+    assert relative_error(second.printed - 2.0 * b.S(mu).T @ mu, second.witness) < TIGHT
 
 
 def test_the_order_of_the_paper(rng: np.random.Generator) -> None:
