@@ -14,6 +14,7 @@ from fallingcat.arrays.arguments import real_array
 ROBOT = fc.load("tree9")
 Q, NU = ROBOT.random_configuration(1), np.ones(ROBOT.nv)
 SHAPES = np.zeros((5, ROBOT.nq - 7))
+FRAME = ROBOT.frame_names[-1]
 TIMES = np.linspace(0.0, 1.0, 5)
 
 ODD: dict[str, Any] = {
@@ -48,6 +49,15 @@ TAKE = {
     "momentum": (lambda x: ROBOT.reconstruct(ROBOT.neutral(), SHAPES, TIMES, momentum=x), np.zeros(6)),
     "actuation": (ROBOT.with_actuation, np.eye(ROBOT.nv)),
     "thruster": (lambda x: fc.thruster("arm", x), np.array([0.0, 0.0, 1.0])),
+    "rollout": (lambda x: ROBOT.rollout(Q, NU, x, 0.01), np.zeros((5, ROBOT.nv))),
+    "inverse kinematics, target": (
+        lambda x: fc.inverse_kinematics(ROBOT, {FRAME: x}, Q, max_iterations=1), ROBOT.frame_pose(Q, FRAME)
+    ),
+    "inverse kinematics, q": (
+        lambda x: fc.inverse_kinematics(ROBOT, {FRAME: ROBOT.frame_pose(Q, FRAME)}, x, max_iterations=1), Q
+    ),
+    "lqr": (lambda x: fc.lqr(x, np.ones((2, 1)), np.eye(2), np.eye(1)), np.array([[0.0, 1.0], [-1.0, -1.0]])),
+    "dlqr": (lambda x: fc.dlqr(0.5 * np.eye(2), np.array([[1.0], [0.5]]), x, np.eye(1)), np.eye(2)),
     "converters": (lambda x: converters.pinocchio(ROBOT).nu(Q, x), NU),
     "base change": (lambda x: ROBOT.base_change(Q, NU, ROBOT.base).velocity(x), NU),
 }  # fmt: skip

@@ -137,8 +137,8 @@ def test_bad_arguments_are_refused() -> None:
     A, B, Q, R = np.diag([1.0, 2.0]), np.ones((2, 1)), np.eye(2), np.eye(1)
     cases: list[tuple[tuple[Any, ...], str]] = [
         ((A[0], B, Q, R), "A is no matrix"),
-        (("A", B, Q, R), "A is no matrix"),
-        ((1j * A, B, Q, R), "A is no matrix"),
+        (("A", B, Q, R), "A does not hold real numbers"),
+        ((1j * A, B, Q, R), "A does not hold real numbers"),
         ((A[:1], B, Q, R), "A has the wrong shape"),
         ((A, B.T, Q, R), "B has the wrong shape"),
         ((A, B, np.eye(3), R), "Q has the wrong shape"),

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fallingcat.arrays.arguments import real_array
 from fallingcat.arrays.axes import common_axes
-from fallingcat.arrays.foreign import refuse_foreign
 from fallingcat.errors import InputError
 from fallingcat.suggest import closest
 from fallingcat.text import shown
@@ -275,12 +275,7 @@ def _targets(robot: Robot, targets: Any) -> dict[str, tuple[Array, int]]:
 
 
 def _numbers(name: str, value: Any) -> Array:
-    refuse_foreign("inverse_kinematics", name, value)
-    try:
-        x = np.asarray(value)
-        x = x.astype(np.float64) if x.dtype.kind in "fiub" else np.array(np.nan)
-    except (TypeError, ValueError):
-        x = np.array(np.nan)
+    x = real_array(f"inverse_kinematics: {name}", value)
     if not np.isfinite(x).all():
         raise InputError(f"inverse_kinematics: {name} does not hold real numbers", got=shown(value))
     return x

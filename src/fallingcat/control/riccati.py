@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fallingcat.arrays.arguments import real_array
 from fallingcat.arrays.axes import common_axes
-from fallingcat.arrays.foreign import refuse_foreign
 from fallingcat.errors import InputError
 
 Array = NDArray[np.float64]
@@ -230,14 +230,9 @@ def _checked(where: str, *given: Any) -> _System:
 
 
 def _matrix(where: str, name: str, value: Any) -> Array:
-    refuse_foreign(where, name, value)
-    try:
-        x = np.asarray(value)
-        x = x.astype(np.float64) if x.dtype.kind in "fiub" else np.zeros(())
-    except (TypeError, ValueError):
-        x = np.zeros(())
+    x = real_array(f"{where}: {name}", value)
     if x.ndim < 2 or not x.shape[-1] or not x.shape[-2]:
-        got = f"shape {x.shape}" if x.ndim else type(value).__name__
+        got = f"shape {x.shape}"
         raise InputError(f"{where}: {name} is no matrix", expected="an array of real numbers, (..., rows, columns)", got=got)
     if not np.isfinite(x).all():
         raise InputError(f"{where}: {name} is not finite", expected="numbers")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fallingcat.arrays.arguments import real_array
 from fallingcat.arrays.foreign import library, refuse_foreign
 from fallingcat.choices import check_choice
 from fallingcat.control import drive as drives
@@ -111,7 +112,7 @@ def step_counts(controls: Any, every: Any, steps: Any) -> tuple[int, int]:
             raise InputError("rollout: a feedback does not say how many steps there are", expected="steps=", hint=hint)
         count = _whole("steps", steps)
     else:
-        shape = np.shape(controls)
+        shape = controls.shape if library(controls) else real_array("rollout: controls", controls).shape
         if len(shape) < 2:
             expected = "(..., steps, nv), or a feedback (q, nu, t) -> tau"
             raise InputError("rollout: controls have the wrong shape", expected=expected, got=str(shape))
@@ -152,11 +153,7 @@ def _driven(robot: Robot, q: Any, nu: Any, controls: Any, h: float, wrenches: An
         motion = start(robot, "rollout", q, nu, h, wrenches)
         tau, inputs, drive = drives.feedback(robot, "rollout", controls, motion.q, motion.nu, 0.0)
     else:
-        if type(controls) is not np.ndarray:
-            refuse_foreign("rollout", "controls", controls)
-        torques = np.asarray(controls)
-        if torques.dtype.kind not in "fiub":
-            raise InputError("rollout: controls do not hold real numbers", expected="torques", got=f"dtype {torques.dtype}")
+        torques = real_array("rollout: controls", controls)
         motion = start(robot, "rollout", q, nu, h, wrenches, torques.shape[:-2])
         tau, inputs, drive = drives.given(robot, "rollout", torques, motion.nu.shape[:-1])
     return replace(motion, tau=tau, inputs=inputs), drive
