@@ -11,7 +11,7 @@ import pytest
 
 import fallingcat as fc
 from extras import extra
-from fallingcat.frameworks import casadi_external, elf
+from fallingcat.frameworks import elf
 from frameworks.every_function import arguments, load, options
 from test_quality import ROOT, run
 from trees import random_tree
@@ -149,7 +149,7 @@ def test_folders_from_which_nothing_may_be_executed(monkeypatch: pytest.MonkeyPa
     def refused(*_: object) -> None:
         raise RuntimeError("failed to map segment from shared object")
 
-    monkeypatch.setattr(casadi_external, "from_file", refused)
+    monkeypatch.setattr("fallingcat.frameworks.casadi_external.from_file", refused)
     robot = load("panda")
     f, g = (fc.casadi(robot, compiled=True, order=order).function("gravity_torque") for order in (0, 1))
     q = robot.random_configuration(rng)

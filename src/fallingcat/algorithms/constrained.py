@@ -13,7 +13,6 @@ projector Q onto forces without effect, J^T Q = 0.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
@@ -89,7 +88,7 @@ class ConstraintSet:
         """One or zero for each row; half and more counts as active, and NaN stays NaN."""
         if active is None:
             return [1.0] * self.size
-        chosen = [scalar.where_less(x, 0.5, 0.0, scalar.where_less(0.0, x, 1.0, math.nan)) for x in active]
+        chosen = [scalar.where_less(x, 0.5, 0.0, scalar.where_less(0.25, x, 1.0, x)) for x in active]  # NaN stays NaN
         return [x for x, part in zip(chosen, self.parts, strict=True) for _ in range(part.size)]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fallingcat.codegen.ir import ir_source
-from fallingcat.codegen.objects import compile_for, module_text, processor
+from fallingcat.codegen.objects import WASM, compile_for, module_text
 from fallingcat.codegen.wasm import module
 from fallingcat.trace.program import Program
 
@@ -17,7 +17,7 @@ def compiled(programs: Mapping[str, Program]) -> dict[str, Any]:
 
     The functions are called by pointers: name(inputs..., outputs..., workspace).
     """
-    target = processor("wasm32")
+    target = WASM
     written = {name: ir_source(program, f"play_{name}", "double") for name, program in programs.items()}
     text = module_text(list(written.values()), "double", target.fused)
     code, end = module(compile_for(target, text), [w.name for w in written.values()])
