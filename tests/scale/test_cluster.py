@@ -20,6 +20,7 @@ from clusters import Cluster, cluster, peak_memory, wait_for
 import fallingcat as fc
 from extras import extra
 from fallingcat.scale import engine, run
+from fallingcat.scale.ledger import versions
 from fallingcat.scale.run import Settings
 from fallingcat.scale.sampling import Sampler
 
@@ -236,12 +237,15 @@ class Answers:
 def test_workers_that_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "PATIENCE", 0.1)
     target: Any = type("", (), {"target": type("", (), {"path": str(tmp_path)})})
-    good = (fc.__version__, [])
+    good = (versions(), [])
     assert engine.check_workers(Answers(good, good), target, None) == 4
-    for answer, message in {
-        ("0.0.1", ()): "another version", (fc.__version__, ("/states.zarr",)): "does not see",
-        ModuleNotFoundError("fallingcat"): "cannot run",
-    }.items():  # fmt: skip
+    for message, answer in {
+        "another version of fallingcat": (versions() | {"fallingcat": "0.0.1"}, ()),
+        "another version of llvmlite": (versions() | {"llvmlite": "0.1"}, ()),
+        "another kind of machine": (versions() | {"machine": "abacus"}, ()),
+        "does not see": (versions(), ("/states.zarr",)),
+        "cannot run": ModuleNotFoundError("fallingcat"),
+    }.items():
         with pytest.raises(fc.InputError, match=message):
             engine.check_workers(Answers(good, answer), target, None)
     with pytest.raises(fc.InputError, match="no workers"):

@@ -135,6 +135,24 @@ def test_unequal_and_unknown_chunks() -> None:
     np.testing.assert_array_equal(unknown.compute(), ROBOT.bias(q[mask], nu[mask]))
 
 
+def test_blocks_of_unknown_lengths_must_match() -> None:
+    q, nu = VALUES["q"], VALUES["nu"]
+    mask = np.arange(COUNT) % 3 > 0
+    some = lazy(q)[da.from_array(mask, chunks=10)]
+    with pytest.raises(fc.InputError, match="different blocks"):  # 3 blocks and 1
+        ROBOT.bias(some, da.from_array(nu[mask], chunks=-1))
+    with pytest.raises(fc.InputError, match="different blocks"):
+        ROBOT.bias(some[None], da.from_array(nu[mask], chunks=-1))
+    others = ROBOT.bias(some, lazy(nu)[da.from_array(~mask, chunks=10)])
+    with pytest.raises(fc.InputError, match="do not match"):
+        others.compute()
+    single = np.arange(COUNT) % 10 == 0  # a state in each block: it is not spread over the states of the other blocks
+    with pytest.raises(fc.InputError, match="do not match"):
+        ROBOT.bias(some, lazy(nu)[da.from_array(single, chunks=10)]).compute()
+    np.testing.assert_array_equal(ROBOT.bias(some, nu[3]).compute(), ROBOT.bias(q[mask], nu[3]))
+    np.testing.assert_array_equal(ROBOT.bias(some, lazy(nu[3:4])).compute(), ROBOT.bias(q[mask], nu[3]))
+
+
 def test_other_numbers_than_float64() -> None:
     q, nu = VALUES["q"].astype(np.float32), (10 * VALUES["nu"]).astype(int)
     np.testing.assert_array_equal(ROBOT.bias(lazy(q), lazy(nu)).compute(), ROBOT.bias(q, nu))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -220,6 +221,20 @@ def test_going_on(tmp_path: Path, states: str, arrays: dict[str, Any], monkeypat
     assert run.apply(ROBOT, ["bias"], states, here(out, resume=True)).computed == 0
 
 
+@pytest.mark.parametrize("kind", ["zarr", "parquet"])
+def test_states_that_are_not_finished_are_no_input(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = tmp_path / f"states.{kind}"
+    ends_at(monkeypatch, 1)
+    with pytest.raises(EndError):
+        run.sample(ROBOT, 3000, 0, ("q", "nu"), here(made, chunk=1024))
+    monkeypatch.undo()
+    with pytest.raises(fc.InputError, match="is not finished"):
+        run.apply(ROBOT, ["bias"], str(made), here(tmp_path / "r.zarr"))
+    assert not (tmp_path / "r.zarr").exists()
+    run.sample(ROBOT, 3000, 0, ("q", "nu"), here(made, chunk=1024, resume=True))
+    assert run.apply(ROBOT, ["bias"], str(made), here(tmp_path / "r.zarr")).complete
+
+
 def test_another_job_does_not_go_on(tmp_path: Path, states: str) -> None:
     out = tmp_path / "r.zarr"
     run.apply(ROBOT, ["bias"], states, here(out))
@@ -295,6 +310,62 @@ def test_a_full_disk_stops_the_job(tmp_path: Path, states: str, capfd: Any, monk
     assert main([*words, "--resume"]) == 0
 
 
+def test_a_full_disk_while_parquet_is_written(tmp_path: Path, states: str, capfd: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The writer takes its file away before it raises."""
+
+    def full(table: Any, path: str, **options: Any) -> None:
+        os.unlink(path)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pq, "write_table", full)
+    out = tmp_path / "r.parquet"
+    words = ["map", "tree9", "bias", "--in", states, "--out", str(out), "--workers", "0", "--chunk", "200"]
+    assert main(words) == 1
+    assert "stopped: No space left on device" in capfd.readouterr().err
+    monkeypatch.undo()
+    assert main([*words, "--resume"]) == 0
+    assert len(list(out.glob("part-*.parquet"))) == 8
+
+
+def test_cells_of_a_csv_file(tmp_path: Path, arrays: dict[str, Any], capfd: Any) -> None:
+    """One without a value spoils its state; one that is no number is named, and the chunk that it is in is missing."""
+    path = Path(write("csv", tmp_path, arrays))
+    lines = path.read_text().splitlines()
+    head = next(k for k, line in enumerate(lines) if line.startswith("q:")) + 1
+    cells = lines[head + 700].split(",")
+    lines[head + 700] = ",".join(["", *cells[1:]])
+    path.write_text("\n".join(lines) + "\n")
+    words = ["map", "tree9", "kinetic_energy", "--in", str(path), "--workers", "0", "--chunk", "500", "--out"]
+    assert main([*words, str(tmp_path / "a.zarr")]) == 0
+    T = zarr.open(str(tmp_path / "a.zarr"))["kinetic_energy"][:]
+    assert np.isnan(T).nonzero()[0].tolist() == [700]
+    lines[head + 700] = ",".join(["left", *cells[1:]])
+    path.write_text("\n".join(lines) + "\n")
+    capfd.readouterr()
+    assert main([*words, str(tmp_path / "b.zarr")]) == 1
+    err = capfd.readouterr().err
+    assert "state 700 cannot be read; expected: a number in column 1; got: 'left'" in err
+    assert "missing: chunk 1, states 500 to 999" in err
+
+
+def test_frames_of_any_name(tmp_path: Path, arrays: dict[str, Any]) -> None:
+    builder = fc.Builder("odd")
+    builder.link("..")
+    for name in ("a/b", "a.b", "../../c", "händ"):
+        builder.link(name, mass=1.0, inertia=(0.1, 0.0, 0.0, 0.1, 0.0, 0.1))
+        builder.joint(f"to {name}", "revolute", "..", name)
+    odd = fc.load(builder, floating=False)
+    run.sample(odd, 20, 0, ("q",), here(tmp_path / "s.zarr"))
+    texts = [f"frame_pose:frame={name}" for name in odd.frame_names]
+    assert run.apply(odd, texts, str(tmp_path / "s.zarr"), here(tmp_path / "r.zarr")).complete
+    found = zarr.open(str(tmp_path / "r.zarr"))
+    quoted = ("%2E%2E", "a%2Fb", "a%2Eb", "%2E%2E%2F%2E%2E%2Fc", "h%C3%A4nd", "to%20a%2Fb", "to%20%2E%2E%2F%2E%2E%2Fc")
+    assert {f"frame_pose.{name}" for name in quoted} < set(found.array_keys())
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["r.zarr", "s.zarr"]
+    q = zarr.open(str(tmp_path / "s.zarr"))["q"][:]
+    np.testing.assert_array_equal(found["frame_pose.a%2Fb"][:], odd.frame_pose(q, "a/b"))
+
+
 def test_results_that_are_not_reproduced_are_not_complete(tmp_path: Path, states: str, monkeypatch: pytest.MonkeyPatch) -> None:
     write = run.Target.write
     monkeypatch.setattr(run.Target, "write", lambda self, n, r: write(self, n, {k: v + 1e-9 for k, v in r.items()}))
@@ -349,6 +420,14 @@ def test_bad_input(tmp_path: Path, states: str, arrays: dict[str, Any], capfd: A
     refuse(tmp_path, ["sample", "tree9", "-n", "10", "--only", "q,x"], "no states 'x'", capfd)
     assert main(["map", "tree9", "bias", "--in", states, "--out", str(tmp_path / "r.txt")]) == 2
     assert "unknown kind of results" in capfd.readouterr().err
+    for words, message in {
+        ("--memory", "lots"): "--memory does not fit", ("--memory", "1MB"): "--memory does not fit",
+        ("--scheduler", "nonsense"): "--scheduler is no address", ("--scheduler", "tcp://10.0.0.1"): "--scheduler is no address",
+        ("--scheduler", "tcp://nobody.invalid:8786"): "no machine 'nobody.invalid' is known",
+    }.items():  # fmt: skip
+        assert main(["map", "tree9", "bias", "--in", states, "--out", str(tmp_path / "r.zarr"), *words]) == 2
+        assert message in capfd.readouterr().err
+        assert not (tmp_path / "r.zarr").exists()
 
 
 def test_the_commands(tmp_path: Path, capfd: Any) -> None:

@@ -9,6 +9,10 @@ import pytest
 
 import fallingcat as fc
 from extras import extra
+from fallingcat.functions import FUNCTIONS
+from fallingcat.robot.constraint_tasks import FUNCTIONS as CONSTRAINED
+from fallingcat.robot.labels import METHODS
+from fallingcat.robot.units import units
 
 da = extra("dask.array")
 xr = extra("xarray")
@@ -123,8 +127,23 @@ def test_what_does_not_fit(arrays: dict[str, Any]) -> None:
         ROBOT.xarray(q=arrays["q"].reshape(3, 4, -1), dims="time")
     with pytest.raises(fc.InputError, match="wrong shape"):
         ROBOT.bias(xr.DataArray(arrays["nu"], dims=("time", "x")), data.nu)
-    with pytest.raises(ValueError, match="time"):  # xarray's own words: indexes that differ
+    with pytest.raises(fc.InputError, match="q and nu have other coordinates along 'time'"):
         ROBOT.bias(data.q, data.nu.assign_coords(time=TIME + 1))
+    with pytest.raises(fc.InputError, match="q and nu differ along 'time'"):
+        ROBOT.bias(data.q, data.nu[:-1])
+    with pytest.raises(fc.InputError, match="q and nu differ along 'time'"):
+        ROBOT.bias(data.q.drop_vars("time"), data.nu.drop_vars("time")[:-1])
+
+
+@pytest.mark.parametrize("table", [FUNCTIONS, CONSTRAINED, METHODS], ids=["functions", "constraints", "methods"])
+def test_every_result_has_units(table: Any) -> None:
+    for method, function in table.items():
+        for name, _ in getattr(function, "outputs", function):
+            assert units(name, method), (method, name)
+    assert units("dtau_dnu") == {"units": "N, N m per m/s, rad/s"}
+    assert units("dh_rate_ddnu") == {"units": "N, N m per m/s2, rad/s2"}
+    assert units("h", "centroidal_momentum") != units("h", "bias")
+    assert units("x") == units("dx_dy") == {}
 
 
 @pytest.mark.parametrize("lazy", [False, True])

@@ -59,10 +59,27 @@ def blockwise(function: Callable[..., Any], where: str, sent: Sent, arguments: S
     shapes = [r.shape[1:] for r in (results if several else (results,))]
     arrays = [_whole(a) for a in arguments]
     unknown = any(math.isnan(n) for a in arrays for n in a.shape)
-    if not unknown:
+    if unknown:
+        _same_blocks(where, arguments, arrays)
+    else:
         common_axes(where, {a.name: x.shape[: x.ndim - a.core] for a, x in zip(arguments, arrays, strict=True)}, own=0)
     made = _build(function, where, sent, arrays, [a.core for a in arguments], shapes, several, unknown)
     return _form(results, made) if several else made[0]
+
+
+def _same_blocks(where: str, arguments: Sequence[Argument], arrays: Sequence[Any]) -> None:
+    """Arrays of unknown length meet block by block: refuse those that cannot; what only the blocks know, they compare themselves."""
+    chunks = [(a.name, x.chunks[: x.ndim - a.core]) for a, x in zip(arguments, arrays, strict=True)]
+    for axis in range(1, max(len(c) for _, c in chunks) + 1):
+        several = [(name, c[-axis]) for name, c in chunks if len(c) >= axis and c[-axis] != (1,)]
+        for name, lengths in several[1:]:
+            first = several[0][1]
+            if len(lengths) != len(first) or any(m != n for m, n in zip(first, lengths, strict=True) if m == m and n == n):
+                raise InputError(
+                    f"{where}: {several[0][0]} and {name} come in different blocks, and not all lengths are known",
+                    expected=f"blocks of {first}", got=f"blocks of {lengths}",
+                    hint="x.compute_chunk_sizes() finds lengths; x.rechunk changes blocks then",
+                )  # fmt: skip
 
 
 def _form(like: Any, values: Sequence[Any]) -> Any:
@@ -101,12 +118,13 @@ def _build(
     def axes(output: int) -> dict[str, int]:
         return {f"result{output}.{i}": n for i, n in enumerate(shapes[output])}
 
+    ones = [tuple(n == 1 for n in a.shape[: a.ndim - core]) for a, core in zip(arrays, cores, strict=True)] if unknown else None
+    block = _Block(function, where, cores, ones)
     if not several:
-        empty = np.empty((0,) * (batch + len(shapes[0])))
-        new, block = axes(0), _Block(function, cores)
+        new, empty = axes(0), np.empty((0,) * (batch + len(shapes[0])))
         return [da.blockwise(block, (*loop, *new), *pairs, new_axes=new, token=where, meta=empty, **options)]
     together = da.blockwise(
-        _Block(function, cores), loop, *pairs, token=where, meta=np.empty((0,) * batch, dtype=object), dtype=object, **options
+        block, loop, *pairs, token=where, meta=np.empty((0,) * batch, dtype=object), dtype=object, **options
     )
     made = []
     for k, shape in enumerate(shapes):
@@ -120,11 +138,13 @@ def _build(
 class _Block:
     """A function of whole blocks: axes of a state have one block, which comes in a list for each of them."""
 
-    def __init__(self, function: Callable[..., Any], cores: Sequence[int]) -> None:
-        self.function, self.cores = function, tuple(cores)
+    def __init__(
+        self, function: Callable[..., Any], where: str, cores: Sequence[int], ones: Sequence[tuple[bool, ...]] | None
+    ) -> None:
+        self.function, self.where, self.cores, self.ones = function, where, tuple(cores), ones
 
     def __dask_tokenize__(self) -> Any:
-        return self.cores, self.function.__dask_tokenize__()  # type: ignore[attr-defined]
+        return self.cores, self.ones, self.function.__dask_tokenize__()  # type: ignore[attr-defined]
 
     def __call__(self, *blocks: Any, sent: Sent) -> Any:
         plain = []
@@ -132,8 +152,22 @@ class _Block:
             for _ in range(core):
                 (block,) = block
             plain.append(block)
+        if self.ones is not None:
+            self._compare(plain, self.ones)
         result = self.function(*plain, sent=sent)
         return tuple(result) if isinstance(result, tuple) else np.asarray(result)
+
+
+    def _compare(self, blocks: Sequence[Any], ones: Sequence[tuple[bool, ...]]) -> None:
+        """Blocks whose lengths nobody knew before: an axis that was not known to have length 1 is not spread over another."""
+        found: dict[int, int] = {}
+        for block, core, single in zip(blocks, self.cores, ones, strict=True):
+            for axis, length in enumerate(reversed(block.shape[: block.ndim - core])):
+                if not single[len(single) - 1 - axis] and found.setdefault(axis, length) != length:
+                    raise InputError(
+                        f"{self.where}: blocks of arrays of unknown length do not match", expected=f"{found[axis]} states",
+                        got=f"{length}", hint="arrays that are filtered must be filtered alike",
+                    )  # fmt: skip
 
 
 def _pick(results: tuple[NDArray[Any], ...], k: int) -> NDArray[Any]:

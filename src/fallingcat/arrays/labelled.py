@@ -44,17 +44,26 @@ def apply(
         dims.append(core)
     batch = {str(d) for v in values if isinstance(v, xr.DataArray) for d in v.dims}
     named = [_unlike(labels, batch) for labels in outputs]
-    results = xr.apply_ufunc(
-        run,
-        *values,
-        input_core_dims=dims,
-        output_core_dims=[[a.dim for a in o.axes] for o in named],
-        dask="allowed",
-        join="exact",
-    )
+    _same_coordinates(xr, where, arguments, values)
+    cores = [[a.dim for a in o.axes] for o in named]
+    results = xr.apply_ufunc(run, *values, input_core_dims=dims, output_core_dims=cores, dask="allowed", join="exact")
     several = results if isinstance(results, tuple) else (results,)
     labelled = [_with_labels(r, o) for r, o in zip(several, named, strict=True)]
     return labelled if isinstance(results, tuple) else labelled[0]
+
+
+def _same_coordinates(xr: Any, where: str, arguments: Sequence[Argument], values: Sequence[Any]) -> None:
+    """Refuse batch axes of one name whose lengths or coordinates differ."""
+    seen: dict[str, tuple[str, Any]] = {}
+    for argument, value in zip(arguments, values, strict=True):
+        for dim in value.dims if isinstance(value, xr.DataArray) else ():
+            name, other = seen.setdefault(str(dim), (argument.name, value))
+            if other.sizes[dim] != value.sizes[dim]:
+                got, expected = f"{value.sizes[dim]} in {argument.name}", f"{other.sizes[dim]} as in {name}"
+                raise InputError(f"{where}: {name} and {argument.name} differ along {dim!r}", expected=expected, got=got)
+            if dim in other.indexes and dim in value.indexes and not other.indexes[dim].equals(value.indexes[dim]):
+                hint = "xarray.align(a, b, join='inner') keeps what both have"
+                raise InputError(f"{where}: {name} and {argument.name} have other coordinates along {dim!r}", hint=hint)
 
 
 def _own_axes(xr: Any, where: str, argument: Argument, labels: Labels, core: Sequence[str]) -> Any:

@@ -13,6 +13,7 @@ from fallingcat.errors import FallingCatError, InputError
 from fallingcat.functions import BEHIND, FUNCTIONS, Size
 from fallingcat.motion.files import columns
 from fallingcat.robot.constraint_tasks import FUNCTIONS as CONSTRAINED
+from fallingcat.robot.units import units
 from fallingcat.suggest import closest
 
 if TYPE_CHECKING:
@@ -40,15 +41,6 @@ METHODS: dict[str, tuple[tuple[str, tuple[Size, ...]], ...]] = {
     "split": (("H", (4, 4)), ("s", ("s",))),
 }
 """Results of methods that are not in the table of functions."""
-
-_FORCE, _TWIST, _RATE = "N, N m", "m/s, rad/s", "m/s2, rad/s2"
-UNITS = {
-    "q": "m, 1, rad", "q0": "m, 1, rad", "q1": "m, 1, rad", "nu": _TWIST, "nu0": _TWIST, "nu1": _TWIST, "v": _TWIST,
-    "v_G": _TWIST, "dnu": _RATE, "ddr": "rad/s2, m/s2", "a": _RATE, "tau": _FORCE, "h_rate": _FORCE, "g": _FORCE, "Cw": _FORCE,
-    "c": "m", "T": "J", "V": "J", "dt": "s", "s": "rad, m", "r": "rad/s, m/s", "M": "kg, kg m, kg m2", "pose": "1, m",
-    "poses": "1, m", "forces": _FORCE, "impulses": "N s, N m s", "violation": "m, rad", "drift": _RATE, "residual": _RATE,
-    "tau0": _FORCE,
-}  # fmt: skip
 
 
 def axes(robot: Robot, sizes: Sequence[Size], frames: Sequence[str] | None = None) -> tuple[Axis, ...]:
@@ -97,8 +89,7 @@ def of_results(robot: Robot, method: str, shapes: Sequence[tuple[int, ...]], opt
     for (name, sizes), shape in zip(outputs, shapes, strict=True):
         known = axes(robot, sizes, None if frames is None else list(frames)) if len(sizes) == len(shape) else ()
         found = known or tuple(Axis(f"{name}_{k}") for k in range(len(shape)))
-        unit = {} if name == "T" and shape else units(name)  # T is a matrix, too
-        labels.append(Labels(name, found, unit | {"function": method, "robot": robot.name}))
+        labels.append(Labels(name, found, units(name, method) | {"function": method, "robot": robot.name}))
     return labels
 
 
@@ -125,7 +116,7 @@ def of_constraint_results(constraints: Constraints, method: str, shapes: Sequenc
         for k, size in enumerate(sizes):
             row = _rows(constraints, "_j" if "m" in sizes[:k] else "")
             found.append(row if size == "m" else next(own))
-        labels.append(Labels(name, tuple(found), units(name) | about))
+        labels.append(Labels(name, tuple(found), units(name, method) | about))
     return labels
 
 
@@ -146,10 +137,6 @@ def _constraint_names(constraints: Constraints) -> tuple[str, ...]:
         seen[name] = seen.get(name, 0) + 1
         names.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
     return tuple(names)
-
-
-def units(name: str) -> dict[str, str]:
-    return {"units": UNITS[name]} if name in UNITS else {}
 
 
 def dataset(robot: Robot, arrays: Mapping[str, Any], dims: Sequence[str] | str | None, coords: Mapping[str, Any] | None) -> Any:

@@ -135,11 +135,14 @@ class _Evaluate:
 # The result
 
 
+WRONG_RESULT = "{} cannot be traced: it must return a number or a rectangular array of numbers; {}"
+
+
 def _trace(name: str, inputs: tuple[Input, ...], evaluate: _Evaluate) -> tuple[Task, Program]:
     """Run the function once on symbols: what comes out says the shape of the result, and is the program."""
     graph, vectors = symbols(inputs, name)
     try:
-        result = np.array(evaluate(*vectors), dtype=object)
+        result = _rectangular(name, evaluate(*vectors))
     except TypeError as error:
         hint = ""
         if "loop of ufunc" in str(error):
@@ -147,13 +150,21 @@ def _trace(name: str, inputs: tuple[Input, ...], evaluate: _Evaluate) -> tuple[T
         raise TraceError(f"{name} cannot be traced: {error}{hint}") from error
     for x in result.flat:
         if not isinstance(x, (Expr, float, int, np.floating, np.integer)):
-            got = f"it returns something with {type(x).__name__} in it"
-            raise TraceError(f"{name} cannot be traced: it must return a number or a rectangular array of numbers; {got}")
+            raise TraceError(WRONG_RESULT.format(name, f"it returns something with {type(x).__name__} in it"))
     task = Task(name, inputs, (Output("result", result.shape),), evaluate)
     program = assemble(task, graph, [result.ravel().tolist()])
     if any(c != c for c in program.constants):  # it replaces lost pivots by NaN
         task = replace(task, explain=_Explain(inputs))
     return task, program
+
+
+def _rectangular(name: str, result: Any) -> NDArray[Any]:
+    try:
+        return np.array(result, dtype=object)
+    except ValueError as error:
+        shapes = [np.shape(x) for x in result] if isinstance(result, (tuple, list)) else [type(result).__name__]
+        got = f"it returns parts of shapes {', '.join(map(str, shapes))}"
+        raise TraceError(WRONG_RESULT.format(name, f"{got}: np.concatenate joins them")) from error
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ Array = NDArray[np.float64]
 STEPS = ("step", "discretize", "state_plus", "state_minus")
 VECTORS = {"q": "nq", "q0": "nq", "q1": "nq"} | dict.fromkeys(("nu", "nu0", "nu1", "dnu", "tau", "dx", "w"), "nv")
 VECTORS |= {"ddr": "n", "r": "n", "tau0": "n"}
+NAMED = ("frame", "base", "representation", "method")
+"""Options that the name of a result tells."""
 NUMBERS = {"mu": 6, "a": 6, "z": 0, "dt": 0}
 
 
@@ -53,7 +56,7 @@ class Call:
         """What comes out, from a call with no states: whatever is wrong with the options is said here."""
         found = self(robot, {name: np.zeros((0, size) if size else (0,)) for name, size in widths(robot, self.inputs).items()})
         labels = of_results(robot, self.method, [x.shape[1:] for x in found], dict(self.options))
-        name = ".".join([self.method, *(str(v) for k, v in self.options if k in ("frame", "base", "representation", "method"))])
+        name = ".".join([self.method, *(_in_a_name(str(v)) for k, v in self.options if k in NAMED)])
         names = [name] if len(found) == 1 else [f"{name}.{label.name}" for label in labels]
         return [
             Result(n, x.shape[1:], tuple(a.dim for a in label.axes), label.attrs | {"call": self.text})
@@ -101,6 +104,11 @@ def _value(name: str, text: str) -> Any:
         return float(text)
     except ValueError:
         raise InputError("dt is not a time", expected="a number of seconds", got=repr(text)) from None
+
+
+def _in_a_name(text: str) -> str:
+    """Letters, digits, - and _ as they are, others as %XX: names of arrays are names of folders, and a frame may be called a/b."""
+    return quote(text, safe="").replace(".", "%2E").replace("~", "%7E")
 
 
 def unique(results: Sequence[Result]) -> None:

@@ -12,6 +12,7 @@ import hashlib
 import logging
 import os
 import queue
+import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from fallingcat.arrays.sent import Sent, itself
 from fallingcat.errors import FallingCatError, InputError
 from fallingcat.scale.extras import need
 from fallingcat.scale.job import Job, do_chunk
-from fallingcat.scale.ledger import NAME, Ledger
+from fallingcat.scale.ledger import NAME, Ledger, versions
 
 Tell = Callable[[int, str], None]
 """Told how many chunks have just been done, and what there is to say."""
@@ -35,6 +36,10 @@ PATIENCE = 20.0
 """Seconds without a scheduler after which it counts as lost."""
 QUIET_WORKERS = {"distributed.worker.daemon": True, "distributed.worker.profile.enabled": False}
 """Workers of our own end with the job, and do not look at themselves a hundred times a second."""
+LEAST_MEMORY = 1 << 26
+"""Bytes: a process that has imported Dask and this library takes more."""
+COMPARED = ("fallingcat", "numpy", "llvmlite", "machine")
+"""Of `versions`: what the bits of states and results may depend on."""
 FATAL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
@@ -78,6 +83,34 @@ def _note(outcome: Outcome, number: int, error: BaseException) -> None:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Dask
+
+
+def check_words(address: str | None, memory: str) -> None:
+    """Refuse, before anything begins, an address that is none and memory that is no size."""
+    if address is not None:
+        _check_address(address)
+    elif memory != "auto":
+        try:
+            size = need("dask.utils", "a job on several processes").parse_bytes(memory)
+        except ValueError:
+            size = 0
+        if size < LEAST_MEMORY:
+            expected = f"a size of {LEAST_MEMORY >> 20} MiB or more, as in 512MB, or auto"
+            raise InputError("--memory does not fit", expected=expected, got=repr(memory))
+
+
+def _check_address(address: str) -> None:
+    scheme, _, place = address.rpartition("://")
+    host, _, port = place.rpartition(":")
+    expected = "a scheduler's address, as in tcp://10.0.0.1:8786"
+    if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise InputError("--scheduler is no address", expected=expected, got=repr(address))
+    if scheme in ("", "tcp", "tls"):
+        try:
+            socket.getaddrinfo(host.strip("[]"), int(port))
+        except (OSError, UnicodeError) as error:
+            words = error.strerror if isinstance(error, OSError) else str(error)
+            raise InputError(f"--scheduler: no machine {host!r} is known", expected=expected, got=str(words)) from None
 
 
 @contextlib.contextmanager
@@ -126,17 +159,19 @@ def check_workers(client: Any, job: Job, source: str | None) -> int:
         if isinstance(answer, BaseException):
             hint = f"pip install fallingcat=={__version__} there"
             raise InputError(f"worker {worker} cannot run this", got=f"{type(answer).__name__}: {answer}", hint=hint)
-        version, unseen = answer
-        if version != __version__:
-            raise InputError(f"worker {worker} has another version of fallingcat", expected=__version__, got=version)
+        there, unseen = answer
+        for name in COMPARED:
+            if there[name] != versions()[name]:
+                what = "is another kind of machine" if name == "machine" else f"has another version of {name}"
+                raise InputError(f"worker {worker} {what}", expected=versions()[name], got=there[name])
         if unseen:
             hint = "workers read and write files themselves: put them where all machines see them"
             raise InputError(f"worker {worker} does not see {unseen[0]!r}", hint=hint)
     return sum(int(w["nthreads"]) for w in client.scheduler_info(n_workers=-1)["workers"].values())
 
 
-def _look_around(paths: list[str]) -> tuple[str, list[str]]:
-    return __version__, [path for path in paths if not os.path.exists(path)]
+def _look_around(paths: list[str]) -> tuple[dict[str, str], list[str]]:
+    return versions(), [path for path in paths if not os.path.exists(path)]
 
 
 def run_on(client: Any, threads: int, job: Job, ledger: Ledger, tell: Tell) -> Outcome:

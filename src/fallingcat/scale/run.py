@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from fallingcat.errors import FallingCatError, InputError
-from fallingcat.robot.labels import axes, units
+from fallingcat.errors import InputError
+from fallingcat.robot.labels import axes
 from fallingcat.robot.robot import Robot
+from fallingcat.robot.units import units
 from fallingcat.scale import calls as functions
 from fallingcat.scale import engine
 from fallingcat.scale.advice import Advice, advise
@@ -103,6 +104,8 @@ def _run(
     source: Source | None, progress: Progress,
 ) -> Summary:  # fmt: skip
     check_kind(settings.out)
+    if settings.scheduler is not None or settings.workers > 0:
+        engine.check_words(settings.scheduler, settings.memory)
     if count < 1:
         raise InputError("there are no states", expected="one or more")
     advice = advise(work, count, rows, settings.chunk or chunk_of(settings.out, settings.resume))
@@ -118,7 +121,7 @@ def _run(
         target.make()
         job = Job(work, target)
         return _finish(job, ledger, advice, settings, source, progress)
-    except FallingCatError:
+    except Exception:
         ledger.forget()
         raise
     finally:

@@ -98,6 +98,7 @@ def open_states(path: str, robot: Robot, names: Sequence[str]) -> Source:
     if not where.exists():
         raise InputError(f"there is no file {path!r}", hint="fallingcat sample ROBOT -n 1000 --out states.zarr makes one")
     kind = _kind(where)
+    _finished(where)
     try:
         source = OPEN[kind](path, robot, names)
     except FallingCatError:
@@ -106,6 +107,14 @@ def open_states(path: str, robot: Robot, names: Sequence[str]) -> Source:
         raise InputError(f"{path!r} cannot be read", expected=f"a file with {', '.join(names)}", got=f"{error}") from None
     check_robot(robot, path, source.about)
     return _fitting(source, robot, names)
+
+
+def _finished(path: Path) -> None:
+    """Raise for a folder of results that a job has not finished: what is missing there would be taken for states."""
+    ledger = path / NAME
+    if ledger.is_file() and _about(ledger.read_text(encoding="utf-8", errors="replace")).get("complete") is not True:
+        hint = "the command that began it finishes it, with --resume"
+        raise InputError(f"{str(path)!r} is not finished: some of its chunks are missing", hint=hint)
 
 
 def _kind(path: Path) -> str:

@@ -221,5 +221,24 @@ def _read_csv(table: Table, columns: Sequence[str], start: int, stop: int) -> di
 def _parse(path: str, data: bytes, where: Sequence[int], first: int) -> Array:
     try:
         return np.loadtxt(io.BytesIO(data), delimiter=",", usecols=where, ndmin=2, comments=None, encoding="utf-8")
-    except ValueError as error:
-        raise InputError(f"{path!r}: states from {first} on cannot be read", expected="numbers", got=str(error)) from None
+    except ValueError:
+        return _parse_slowly(path, data, where, first)
+
+
+def _parse_slowly(path: str, data: bytes, where: Sequence[int], first: int) -> Array:
+    """Line by line: a cell without a value is not a number, as in Parquet; one that cannot be read is named."""
+    lines = [line for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
+    rows = np.full((len(lines), len(where)), np.nan)
+    for k, cells in enumerate(csv.reader(lines)):
+        for j, column in enumerate(where):
+            cell = cells[column].strip() if column < len(cells) else None
+            if cell == "":
+                continue
+            try:
+                rows[k, j] = float(cell)  # type: ignore[arg-type]
+            except (TypeError, ValueError):
+                got = "the line ends before it" if cell is None else repr(cell[:40])
+                raise InputError(
+                    f"{path!r}: state {first + k} cannot be read", expected=f"a number in column {column + 1}", got=got
+                ) from None
+    return rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tempfile
@@ -104,7 +105,8 @@ class Target:
             os.chmod(temporary, 0o644)
             os.replace(temporary, self._part(number))
         except BaseException:
-            os.unlink(temporary)
+            with contextlib.suppress(FileNotFoundError):  # a writer that fails takes its file away
+                os.unlink(temporary)
             raise
 
 
