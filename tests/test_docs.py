@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from bench import limits
 
 import fallingcat as fc
 from test_quality import ROOT, run
@@ -197,6 +198,26 @@ def test_the_tables_of_the_bench(tmp_path: Path) -> None:
     assert drawn.count("<circle") == 6
     assert "bias" in drawn
     assert "linearize" not in drawn
+
+
+def test_the_roofline() -> None:
+    """Slopes meet the level of arithmetic where it takes as long as the way of the numbers."""
+    row = {"robot": "arm", "function": "bias", "operations": 1000, "bytes": 500, "one": 0.5, "batch": 0.05}
+    most = {"vectors": 50.0, "numbers": 12.5, "cache": 100.0, "memory": 25.0}
+    drawn = tool("roofline").figure({"rows": [row, row | {"robot": "hand", "bytes": 8000}], "limits": most})
+    assert "arm bias, batch: 20.0 Gop/s" in drawn
+    assert "hand bias, one call: 2.0 Gop/s" in drawn
+    axes = tool("roofline").Axes((0.125, 2.0), (2.0, 50.0))
+    ends = re.findall(r'class="roof" x1="([\d.]+)" y1="([\d.]+)" x2="([\d.]+)" y2="([\d.]+)"', drawn)
+    slopes = [[float(x) for x in end] for end in ends[:2]]
+    for slope, rate in zip(slopes, (100.0, 25.0), strict=True):
+        assert slope[2:] == pytest.approx([axes.x(50.0 / rate), axes.y(50.0)], abs=0.06)
+        assert slope[:2] == pytest.approx([axes.x(0.125), axes.y(0.125 * rate)], abs=0.06)
+
+
+def test_the_limits_of_a_core() -> None:
+    assert limits.arithmetic(1) > 0.05
+    assert limits.copies(1 << 16) > 0.05
 
 
 def test_formulas_become_mathml() -> None:

@@ -49,7 +49,13 @@ def on_config(config: Any, **_: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Fill the places that a page leaves for generated text."""
-    for place, make in (("gallery", gallery), ("bench", bench_tables), ("starts", start_table), ("machine", machine)):
+    for place, make in (
+        ("gallery", gallery),
+        ("bench", bench_tables),
+        ("starts", start_table),
+        ("machine", machine),
+        ("roofline", roofline),
+    ):
         mark = f"<!-- {place} -->"
         if mark in markdown:
             markdown = markdown.replace(mark, make())
@@ -210,6 +216,12 @@ def _dots(name: str, rows: list[dict[str, Any]]) -> str:
         parts.append(f'<line class="span" x1="{x(row["batch"]):.1f}" y1="{y}" x2="{x(row["peer"]):.1f}" y2="{y}"/>')
         parts += [f'<circle class="{kind}" cx="{x(row[kind]):.1f}" cy="{y}" r="4.5"/>' for kind in ("peer", "one", "batch")]
     return f"<figure>{''.join([*parts, '</svg>'])}<figcaption>{name}: one state, microseconds</figcaption></figure>\n"
+
+
+def roofline() -> str:
+    """Every function against what the core can do at most."""
+    data = _measured()
+    return NOT_MEASURED if data is None or not data.get("limits") else str(_tool("roofline").figure(data))
 
 
 def start_table() -> str:

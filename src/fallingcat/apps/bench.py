@@ -82,6 +82,8 @@ class Row:
     function: str
     operations: int
     """Floating-point operations for one state; a fused multiply-add counts as two."""
+    bytes: int
+    """Of the arguments and results of one state."""
     one: float
     """Microseconds for one call with one state."""
     batch: float
@@ -106,10 +108,12 @@ class Report:
     rows: list[Row] = field(default_factory=list)
     starts: list[dict[str, Any]] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
+    limits: dict[str, float] = field(default_factory=dict)
+    """What the core can do at most, if it was measured: Gop/s and GB/s."""
 
     def json(self) -> str:
         rows = [asdict(r) | {"one_ratio": r.one_ratio, "batch_ratio": r.batch_ratio} for r in self.rows]
-        return json.dumps({"versions": self.versions, "rows": rows, "starts": self.starts}, indent=1)
+        return json.dumps({"versions": self.versions, "limits": self.limits, "rows": rows, "starts": self.starts}, indent=1)
 
 
 def microseconds(call: Callable[[], Any], budget: float = 0.25) -> float:
@@ -191,6 +195,7 @@ def _row(robot: Robot, kernel: Kernel, label: str, peer: Callable[[], Any] | Non
         robot=label,
         function=kernel.task.name,
         operations=kernel.operations,
+        bytes=8 * (sum(spec.size for spec in kernel.task.inputs) + sum(int(np.prod(o.shape)) for o in kernel.task.outputs)),
         one=one,
         batch=batch / count,
         batch_size=count,

@@ -68,7 +68,7 @@ def blockwise(function: Callable[..., Any], where: str, sent: Sent, arguments: S
 
 
 def _same_blocks(where: str, arguments: Sequence[Argument], arrays: Sequence[Any]) -> None:
-    """Arrays of unknown length meet block by block: refuse those that cannot; what only the blocks know, they compare themselves."""
+    """Arrays of unknown length meet block by block: refuse those that cannot. The rest is compared when the blocks are there."""
     chunks = [(a.name, x.chunks[: x.ndim - a.core]) for a, x in zip(arguments, arrays, strict=True)]
     for axis in range(1, max(len(c) for _, c in chunks) + 1):
         several = [(name, c[-axis]) for name, c in chunks if len(c) >= axis and c[-axis] != (1,)]
@@ -123,9 +123,7 @@ def _build(
     if not several:
         new, empty = axes(0), np.empty((0,) * (batch + len(shapes[0])))
         return [da.blockwise(block, (*loop, *new), *pairs, new_axes=new, token=where, meta=empty, **options)]
-    together = da.blockwise(
-        block, loop, *pairs, token=where, meta=np.empty((0,) * batch, dtype=object), dtype=object, **options
-    )
+    together = da.blockwise(block, loop, *pairs, token=where, meta=np.empty((0,) * batch, dtype=object), dtype=object, **options)
     made = []
     for k, shape in enumerate(shapes):
         new, empty = axes(k), np.empty((0,) * (batch + len(shape)))
@@ -156,7 +154,6 @@ class _Block:
             self._compare(plain, self.ones)
         result = self.function(*plain, sent=sent)
         return tuple(result) if isinstance(result, tuple) else np.asarray(result)
-
 
     def _compare(self, blocks: Sequence[Any], ones: Sequence[tuple[bool, ...]]) -> None:
         """Blocks whose lengths nobody knew before: an axis that was not known to have length 1 is not spread over another."""

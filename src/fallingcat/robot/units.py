@@ -1,6 +1,6 @@
 """The units of what goes in and comes out, as xarray objects and files of results carry them.
 
-Linear parts come before angular ones. "A per B" is a matrix or an array of derivatives: rows in units of A, columns in those of B.
+Linear parts come before angular ones. "A per B" is a matrix or an array of derivatives: rows in units of A, columns of B.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ MATRIX, MATRIX_RATE = f"{TWIST} per {TWIST}", f"{ACCELERATION} per {TWIST}"
 
 UNITS = {
     # where things are
-    "q": "m, 1, rad", "q0": "m, 1, rad", "q1": "m, 1, rad", "s": "rad, m", "H": "1, m", "pose": "1, m", "poses": "1, m", "c": "m", "dt": "s",
+    "q": "m, 1, rad", "q0": "m, 1, rad", "q1": "m, 1, rad", "s": "rad, m",
+    "H": "1, m", "pose": "1, m", "poses": "1, m", "c": "m", "dt": "s",
     "dx": PLACE, "violation": PLACE, "z": STATE,
     # how fast
     "nu": TWIST, "nu0": TWIST, "nu1": TWIST, "v": TWIST, "v_G": TWIST, "mu": TWIST, "w": TWIST, "r": JOINT_RATE,
@@ -35,7 +36,8 @@ UNITS = {
 }  # fmt: skip
 
 OTHERWISE = {
-    ("centroidal_momentum", "h"): IMPULSE, ("momentum_map", "J"): IMPULSE, ("right_jacobian_inverse", "J"): f"{PLACE} per {PLACE}",
+    ("centroidal_momentum", "h"): IMPULSE, ("momentum_map", "J"): IMPULSE,
+    ("right_jacobian_inverse", "J"): f"{PLACE} per {PLACE}",
     ("base_change", "T"): MATRIX, ("representation_change", "T"): MATRIX, ("spatial_connection", "A"): MATRIX,
     ("linearize", "A"): f"{STATE_RATE} per {STATE}", ("linearize", "B"): f"{STATE_RATE} per input",
     ("discretize", "A"): f"{STATE} per {STATE}", ("discretize", "B"): f"{STATE} per input",

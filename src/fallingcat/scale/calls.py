@@ -107,7 +107,7 @@ def _value(name: str, text: str) -> Any:
 
 
 def _in_a_name(text: str) -> str:
-    """Letters, digits, - and _ as they are, others as %XX: names of arrays are names of folders, and a frame may be called a/b."""
+    """Letters, digits, - and _ as they are, others as %XX: an array is a folder of its name, and a frame may be called a/b."""
     return quote(text, safe="").replace(".", "%2E").replace("~", "%7E")
 
 
