@@ -37,12 +37,42 @@ WRONG: list[tuple[Make, str]] = [
     (lambda r: inverse(r, forces=np.ones(3), active=[1]), "give one of the two"),
     (lambda r: inverse(r, forces=np.ones(3), out=(np.zeros(r.nv, int), np.zeros(3, int))), "float64"),
     (lambda r: r.constraints(fc.point("lower")).rank(r.neutral(), [1, 0]), "active has the wrong shape"),
-    (lambda r: r.constraints(fc.point("lower")).rank(r.neutral(), ["a"]), "no numbers"),
+    (lambda r: r.constraints(fc.point("lower")).rank(r.neutral(), ["a"]), "active does not hold real numbers"),
     (lambda r: r.constraints(fc.point("lower")).rank(np.nan * r.neutral()), "not finite"),
     (lambda r: r.constraints(fc.point("lower")).linearize(np.nan * r.neutral(), np.ones(r.nv), np.ones(r.nv)), "not finite"),
     (lambda r: r.constraints(fc.point("lower")).impulse(r.neutral(), np.ones(r.nv), 2.0), "from 0 to 1"),
     (lambda r: r.constraints(fc.point("lower")).impulse(r.neutral(), np.ones(r.nv), [-0.1]), "from 0 to 1"),
 ]  # fmt: skip
+
+
+ODD: dict[str, tuple[Any, str]] = {
+    "complex": (np.ones(9) + 1j, "does not hold real numbers"), "masked": (np.ma.ones(9), "is a masked array"),
+    "text": ("x", "does not hold real numbers"), "nothing": (None, "does not hold real numbers"),
+    "ragged": ([[1.0], [1.0, 2.0]], "is not an array"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_arrays_that_are_none_of_real_numbers(robot: fc.Robot, kind: str) -> None:
+    c = robot.constraints(fc.point("lower"))
+    odd, words = ODD[kind]
+    for name, call in {"held_at: q": c.held_at, "project: q": c.project, "with_anchors: anchors": c.with_anchors}.items():
+        with pytest.raises(fc.InputError, match=f"{name} {words}"):
+            call(odd)
+    if odd is not None:
+        with pytest.raises(fc.InputError, match=f"home {words}"):
+            robot.constraints(fc.point("lower"), home=odd)
+
+
+def test_anchors_cannot_be_changed(robot: fc.Robot) -> None:
+    c = robot.constraints(fc.point("lower"))
+    given = np.ones(3)
+    moved = c.with_anchors(given)
+    given[0] = 2.0
+    assert np.array_equal(moved.anchors, np.ones(3))
+    for held in (c, moved, c.held_at(robot.neutral())):
+        with pytest.raises(ValueError, match="read-only"):
+            held.anchors[0] = 1.0
 
 
 def dynamics(r: fc.Robot, **options: Any) -> fc.ConstrainedMotion:

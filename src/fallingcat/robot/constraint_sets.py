@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from fallingcat.algorithms import configuration
 from fallingcat.algorithms.constrained import ConstraintSet, jacobian
 from fallingcat.algorithms.constraint_rows import Rows
+from fallingcat.arrays.arguments import real_array
 from fallingcat.errors import InputError
 from fallingcat.model.constraints import Constraint
 from fallingcat.model.model import Model
@@ -43,13 +44,17 @@ def number(name: str, x: Any) -> float:
 
 def floats(what: str, x: Any, size: int | None, made: Callable[[Any], NDArray[Any]] | None = None) -> NDArray[Any]:
     """Numbers (..., size), or of any shape. made: what makes arrays, if it is not NumPy."""
-    try:
-        found = np.asarray(x, dtype=np.float64) if made is None else made(x)
-    except (TypeError, ValueError):
-        raise InputError(f"{what}: these are no numbers", got=shown(x)) from None
+    found = real_array(what, x) if made is None else _made(what, x, made)
     if size is not None and (found.ndim == 0 or found.shape[-1] != size):
         raise InputError(f"{what} has the wrong shape", expected=f"(..., {size})", got=str(found.shape))
     return found
+
+
+def _made(what: str, x: Any, made: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
+    try:
+        return made(x)
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: these are no numbers", got=shown(x)) from None
 
 
 def home_of(robot: Robot, home: ArrayLike | None) -> list[float]:
@@ -116,7 +121,7 @@ def unactuated(robot: Robot) -> tuple[tuple[float, ...], ...]:
 
 def generalized(robot: Robot, tau: ArrayLike) -> Any:
     """Joint torques (..., n) get a base wrench of zero before them."""
-    a = np.asarray(tau, dtype=np.float64)
+    a = real_array("tau", tau)
     if a.ndim and a.shape[-1] == robot.n != robot.nv:
         return np.concatenate([np.zeros((*a.shape[:-1], robot.nv - robot.n)), a], axis=-1)
     return tau

@@ -25,6 +25,7 @@ from fallingcat.algorithms.constrained import (
 )
 from fallingcat.algorithms.constrained_derivatives import ConstrainedDerivatives, ImpactDerivatives
 from fallingcat.algorithms.constraint_rows import Gains
+from fallingcat.arrays.arguments import real_array
 from fallingcat.arrays.foreign import or_later, refuse_foreign
 from fallingcat.codegen import Kernel
 from fallingcat.control.steps import Step
@@ -93,6 +94,7 @@ class Constraints:
         parts = tuple(rows for rows, _ in resolved)
         if anchors is None:
             anchors = anchors_at(robot, given, resolved, at_home)
+        anchors.setflags(write=False)  # kernels and results of others rely on them
         self.anchors: Array = anchors
         """(..., a): where the constraints hold, in the numbers of the compiled functions."""
         plain = ConstraintSet(parts, Gains(numbers[0], numbers[1]), numbers[2])
@@ -131,8 +133,7 @@ class Constraints:
 
     def held_at(self, q: ArrayLike) -> Constraints:
         """The same constraints holding at other configurations, (..., nq): feet where they are at q. Compiles nothing."""
-        refuse_foreign("held_at", "q", q)
-        Q = np.asarray(q, dtype=np.float64)
+        Q = real_array("held_at: q", q)
         if Q.ndim == 0 or Q.shape[-1] != self.robot.nq:
             raise InputError("held_at: q has the wrong shape", expected=f"(..., {self.robot.nq})", got=str(Q.shape))
         parts = list(zip(self.constraints, self.rows.parts, strict=True))
@@ -148,7 +149,7 @@ class Constraints:
         A point has its position (3), a surface its position and the rows of its rotation (12), a distance its length, a joint its
         coordinates; loops whose pose is part of the mechanism have none.
         """
-        given = np.array(anchors, dtype=np.float64)
+        given = np.array(real_array("with_anchors: anchors", anchors))
         if given.ndim == 0 or given.shape[-1] != self.rows.anchor_size or not np.isfinite(given).all():
             expected = f"numbers (..., {self.rows.anchor_size})"
             raise InputError("with_anchors: anchors do not fit", expected=expected, got=f"shape {given.shape}")
@@ -284,8 +285,7 @@ class Constraints:
         Raises where the constraints cannot be met, such as a loop that does not close.
         """
         robot = self.robot
-        refuse_foreign("project", "q", q)
-        Q = np.asarray(q, dtype=np.float64)
+        Q = real_array("project: q", q)
         if not np.isfinite(Q).all():
             raise InputError("project: q is not finite", expected="a configuration to start from")
         V = np.zeros((*Q.shape[:-1], robot.nv)) if nu is None else nu
