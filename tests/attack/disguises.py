@@ -183,7 +183,7 @@ BAD: dict[str, Callable[[Array], Any]] = {
     "text": lambda v: "abc",
     "bytes": lambda v: b"abcdefgh",
     "complex": lambda v: v.astype(complex),
-    "objects": lambda v: v.astype(object) if v.size else None,
+    "objects": lambda v: v.astype(object) if v.size else "text",
     "dates": lambda v: np.zeros(v.shape, "M8[s]"),
     "durations": lambda v: np.zeros(v.shape, "m8[s]"),
     "strings": lambda v: np.zeros(v.shape, "U8"),

@@ -128,11 +128,9 @@ def _derivatives(robot: fc.Robot) -> list[Subject]:
     return found
 
 
-def held(robot: fc.Robot, name: str = "") -> Any:
+def held(robot: fc.Robot) -> Any:
     """Constraints with all that they may have: anchors, gains, and rows that can be switched off."""
-    # On one point there are no forces that bring a motion about, and half of the digits of the best ones are lost.
-    where = fc.surface("lower") if name == "inverse_dynamics" else fc.point("lower")
-    return robot.constraints(where, kp=2.0, kd=1.0)
+    return robot.constraints(fc.point("lower"), kp=2.0, kd=1.0)
 
 
 def _fixed(robot: fc.Robot, name: str) -> Any:
@@ -149,7 +147,7 @@ def _constrained(robot: fc.Robot) -> list[Subject]:
         inputs = tuple(x for x in constraint_tasks.optional(name) if x != "wrenches")
         variants = [(inputs, "")] + ([((*inputs, "wrenches"), "mixed")] if name == "forward_dynamics" else [])
         for more, axes in variants:
-            made = held(robot, name).kernel(name, more, axes, _fixed(robot, name)).task
+            made = held(robot).kernel(name, more, axes, _fixed(robot, name)).task
             found.append(Subject("floating", name, (("constraints", more),), axes, made, Kernel(made), _states(robot, made)))
     return found
 
@@ -223,7 +221,7 @@ def ways(robot: fc.Robot, subject: Subject, random: Random) -> tuple[str, Way, b
         method = getattr(robot, options["derivative"])(subject.name)
         return random.choice((("kernel", kernel, False), ("entry", kernel.entry, False), ("derivative", method, False)))
     if "constraints" in options:
-        constraints = held(robot, subject.name)
+        constraints = held(robot)
         kernel = constraints.kernel(subject.name, options["constraints"], subject.wrenches, _fixed(robot, subject.name))
         if subject.name in ("jacobian", "jacobian_rate", "drift"):
             return "method of constraints", getattr(constraints, subject.name), False

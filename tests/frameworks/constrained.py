@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 import fallingcat as fc
 from fallingcat.frameworks.constraint_calls import CONSTRAINT_NAMES
 from fallingcat.robot.constraint_sets import unactuated
+from fallingcat.robot.constraint_tasks import FUNCTIONS
 from trees import STEP, random_tree
 
 Array = NDArray[np.float64]
@@ -40,9 +41,9 @@ def arguments(c: fc.Constraints, name: str, rng: np.random.Generator, *shape: in
     q = np.array([robot.random_configuration(rng) for _ in range(count)]).reshape((*shape, robot.nq))
     nu, dnu = rng.normal(size=(2, *shape, robot.nv))
     if name.startswith("impulse"):
-        return [q, nu, rng.uniform(size=(*shape, len(c)))]
-    inputs = len(c.kernel(name, **({"fixed": (("unactuated", ()),)} if name == "inverse_dynamics" else {})).task.inputs)
-    return [q, nu, dnu][:inputs]
+        each = 1 if c.rows.redundant else len(c)  # rows that depend on each other contradict where one leaves faster
+        return [q, nu, rng.uniform(size=(*shape, each)) * np.ones(len(c))]
+    return [q, nu, dnu][: len(FUNCTIONS[name].inputs)]
 
 
 def options(c: fc.Constraints, name: str) -> dict[str, Any]:

@@ -140,14 +140,14 @@ def test_constraints_inside_of_a_function_of_the_user(rng: np.random.Generator) 
     def step(r: Any, q: Any, nu: Any, tau: Any) -> Any:
         held = r.constraints(fc.joint("joint2"), kd=2.0)
         after = nu + 0.01 * held.forward_dynamics(q, nu, tau, reference=(None, nu[:1], None)).dnu
-        return held.impulse(q, after, tau[1]).nu + held.inverse_dynamics(q, nu, tau, forces=nu[:1]).tau
+        return held.impulse(q, after, 0.5 + 0.1 * tau[1]).nu + held.inverse_dynamics(q, nu, tau, forces=nu[:1]).tau
 
     c = constraints("small")
     q, nu, tau = arguments(c, "forward_dynamics", rng)
     f = fc.compile(step, c.robot)
     held = c.robot.constraints(fc.joint("joint2"), kd=2.0)
     after = nu + 0.01 * held.forward_dynamics(q, nu, tau, reference=(None, nu[:1], None)).dnu
-    expected = held.impulse(q, after, tau[1]).nu + held.inverse_dynamics(q, nu, tau, forces=nu[:1]).tau
+    expected = held.impulse(q, after, 0.5 + 0.1 * tau[1]).nu + held.inverse_dynamics(q, nu, tau, forces=nu[:1]).tau
     np.testing.assert_allclose(f(q, nu, tau), expected, rtol=1e-12, atol=1e-12)
     assert same_bits(jax.jit(fc.jax(f))(q, nu, tau), f(q, nu, tau))
     J = jax.jacrev(fc.jax(f), argnums=2)(q, nu, jnp.asarray(tau))

@@ -7,7 +7,7 @@
 their force is exactly zero. A row that depends on those before it has no pivot left; it is taken out likewise, so that rows which
 do not contradict each other have a solution, whatever their number. For rows that are known to be dependent, proximal iterations
     f <- f + (G + mu)^-1 (b - G f)                                                                         (3)
-share the forces among them: from zero they converge to the forces of least norm, G^+ b. Powers of mu (G + mu)^-1 tend to the
+share the forces among them: from zero they converge to the forces of least norm, G^+ b, once b has lost what no force can do. Powers of mu (G + mu)^-1 tend to the
 projector Q onto forces without effect, J^T Q = 0.
 """
 
@@ -37,9 +37,7 @@ DEPENDENT = 1e-11
 ZERO = 1e-300
 """Of a row that is zero altogether."""
 PROXIMAL = 1e-9
-"""mu of (3), against the mean diagonal of G: what is left of an error after an iteration, against a ten-millionth of rounding."""
-OUT_OF_REACH = 1e-7
-"""Likewise, of systems that need not have a solution: there mu keeps down what no force can do."""
+"""mu of (3), against the mean diagonal of G: what is left of an error after an iteration."""
 ITERATIONS = 4
 FAR = 0.1
 """Damping of corrections far from the constraints."""
@@ -152,24 +150,34 @@ def masked(G: Block, mask: Sequence[Scalar], damping: float) -> Block:
     return found
 
 
-def shifted(G: Block, relative: float) -> tuple[Scalar, Block]:
-    """mu, and G + mu."""
+def shifted(G: Block) -> tuple[Scalar, Block]:
+    """mu of (3), and G + mu."""
     mu: Scalar = 0.0
     for i in range(len(G)):
-        mu = mu + G[i][i] * (relative / len(G))
+        mu = mu + G[i][i] * (PROXIMAL / len(G))
     return mu, [[x + mu if i == j else x for j, x in enumerate(row)] for i, row in enumerate(G)]
 
 
-def solve(G: Block, b: Vector, redundant: bool, proximal: float = PROXIMAL) -> list[Scalar]:
-    """f with G f = b."""
+def solve(G: Block, b: Vector, redundant: bool) -> list[Scalar]:
+    """f with G f = b; where rows are redundant, the forces of least norm among those that come nearest to it."""
     if not redundant:
         return substitute(*factor(G), b)
-    factors = factor(shifted(G, proximal)[1])
+    mu, moved = shifted(G)
+    factors = factor(moved)
+
+    def of_use(x: Vector) -> list[Scalar]:
+        """x - (mu K)^4 x, K = (G + mu)^-1: rounding, and what rows contradict each other in, would grow by 1/mu in (3)."""
+        useless = x
+        for _ in range(4):
+            useless = substitute(*factors, [mu * y for y in useless])
+        return [y - z for y, z in zip(x, useless, strict=True)]
+
+    b = of_use(of_use(b))
     f: list[Scalar] = substitute(*factors, b)
     for _ in range(ITERATIONS - 1):  # (3)
         rest = [x - scalar.dot(row, f) for x, row in zip(b, G, strict=True)]
         f = [x + dx for x, dx in zip(f, substitute(*factors, rest), strict=True)]
-    return f
+    return of_use(f)
 
 
 class Shared(NamedTuple):
@@ -188,7 +196,7 @@ def shared(r: Posed, MJT: Block, G: Block, mask: Sequence[Scalar], constraints: 
     if not constraints.redundant or constraints.damping:
         Ginv = [[x * (a * b) for x, b in zip(row, mask, strict=True)] for row, a in zip(_inverse(G), mask, strict=True)]
         return Shared(scalar.matmul(MJT, Ginv), Ginv, [])
-    mu, moved = shifted(G, PROXIMAL)
+    mu, moved = shifted(G)
     K = _inverse(moved)
     right = [[a * x for x in row] for row, a in zip(transpose(MJT), mask, strict=True)]
     PT = scalar.matmul(K, right)
@@ -311,7 +319,7 @@ def inverse_dynamics(
     if unactuated:
         A = [[scalar.dot(u, row) for row in J] for u in unactuated]
         AA = [[scalar.dot(x, y) for y in A] for x in A]
-        share = solve(AA, [scalar.dot(u, needed) for u in unactuated], True, OUT_OF_REACH)  # what no force can do is left
+        share = solve(AA, [scalar.dot(u, needed) for u in unactuated], True)  # what no force can do is left
         f = [scalar.dot([A[k][i] for k in range(len(A))], share) for i in range(len(J))]
     tau = [x - y for x, y in zip(needed, torques_of(m.r, units, f), strict=True)]
     return Supported(tau, constraints.turned(m, f))

@@ -51,7 +51,7 @@ class TorchConstraints(ConstraintDoor):
 
     def __init__(self, constraints: Constraints) -> None:
         self.constraints = constraints
-        self._calls = _ConstraintCalls(constraints, _Calls(constraints.robot), torch.from_numpy(constraints.anchors))
+        self._calls = _ConstraintCalls(constraints, _Calls(constraints.robot), torch.tensor(constraints.anchors))
 
     def with_anchors(self, anchors: Tensor) -> TorchConstraints:
         """The same constraints holding elsewhere, (..., a), by which results can be differentiated; see `Constraints`."""

@@ -113,11 +113,11 @@ METHODS = {"correction": "project", "tangent": "linearize"}
 BEHIND = {method: name for name, method in METHODS.items()}
 
 
-def completed(name: str, inputs: tuple[Any, ...], constraints: ConstraintSet) -> tuple[Any, ...]:
-    """Optional inputs with the places where constraints hold, if the function cannot do without."""
-    wanted = constraints.gains.kp or name in ("violation", "correction")
+def completed(name: str, inputs: tuple[Any, ...], constraints: ConstraintSet, fixed: Any = None) -> tuple[Any, ...]:
+    """Optional inputs with the places where constraints hold, if the function cannot do without and they are not fixed."""
+    wanted = constraints.anchor_size and (constraints.gains.kp or name in ("violation", "correction"))
     known = optional(name)
-    if "anchors" in inputs or not (wanted and constraints.anchor_size) or "anchors" not in known or set(inputs) - set(known):
+    if not wanted or "anchors" in (*inputs, *dict(fixed or ())) or "anchors" not in known or set(inputs) - set(known):
         return inputs
     return tuple(x for x in known if x in (*inputs, "anchors"))
 

@@ -337,7 +337,7 @@ class Constraints:
             raise InputError(f"no function {shown(name)} of constraints", hint=closest(name, FUNCTIONS))
         if name == "inverse_dynamics" and fixed is None:
             fixed = (("unactuated", unactuated(self.robot)),)
-        key = (name, completed(name, tuple(inputs), self.rows), wrenches, fixed)
+        key = (name, completed(name, tuple(inputs), self.rows, fixed), wrenches, fixed)
         found = self._kernels.get(key)
         if found is None:
             check_inputs(name, key[1], wrenches)
