@@ -186,7 +186,7 @@ def test_redundant_rows_share_forces_of_least_norm(quadruped: fc.Robot) -> None:
 
 
 def test_forces_that_come_nearest(quadruped: fc.Robot) -> None:
-    """Rows that contradict each other, and a robot on one point: what no force can do is left, and takes no digits from the rest."""
+    """Rows that contradict each other, and a robot on one point: what no force can do is left, and costs the rest no digits."""
     q, nu, tau = state(quadruped, 3)
     c = quadruped.constraints(*[fc.surface(f) for f in FEET])
     J, M = c.jacobian(q), quadruped.mass_matrix(q)

@@ -7,8 +7,8 @@
 their force is exactly zero. A row that depends on those before it has no pivot left; it is taken out likewise, so that rows which
 do not contradict each other have a solution, whatever their number. For rows that are known to be dependent, proximal iterations
     f <- f + (G + mu)^-1 (b - G f)                                                                         (3)
-share the forces among them: from zero they converge to the forces of least norm, G^+ b, once b has lost what no force can do. Powers of mu (G + mu)^-1 tend to the
-projector Q onto forces without effect, J^T Q = 0.
+share the forces among them: from zero they converge to the forces of least norm, G^+ b, once b has lost what no force can do.
+Powers of mu (G + mu)^-1 tend to the projector Q onto forces without effect, J^T Q = 0.
 """
 
 from __future__ import annotations
