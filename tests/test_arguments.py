@@ -37,6 +37,8 @@ ODD: dict[str, Any] = {
     "beyond floats": lambda v: [10**400],
     "objects": lambda v: np.full(v.shape, object()),
 }
+
+PLAN: dict[str, Any] = {"R": np.eye(ROBOT.m), "max_iterations": 1}
 TAKE = {
     "configuration, H": (lambda x: ROBOT.configuration(x, Q[7:]), np.eye(4)),
     "configuration, s": (lambda x: ROBOT.configuration(np.eye(4), x), Q[7:]),
@@ -58,6 +60,12 @@ TAKE = {
     ),
     "lqr": (lambda x: fc.lqr(x, np.ones((2, 1)), np.eye(2), np.eye(1)), np.array([[0.0, 1.0], [-1.0, -1.0]])),
     "dlqr": (lambda x: fc.dlqr(0.5 * np.eye(2), np.array([[1.0], [0.5]]), x, np.eye(1)), np.eye(2)),
+    "ilqr, controls": (
+        lambda x: fc.ilqr(ROBOT, Q, NU, x, 0.01, (Q, NU), Q=np.eye(2 * ROBOT.nv), **PLAN), np.zeros((2, ROBOT.m))
+    ),
+    "ilqr, Q": (
+        lambda x: fc.ilqr(ROBOT, Q, NU, np.zeros((2, ROBOT.m)), 0.01, (Q, NU), Q=x, **PLAN), np.eye(2 * ROBOT.nv)
+    ),
     "converters": (lambda x: converters.pinocchio(ROBOT).nu(Q, x), NU),
     "base change": (lambda x: ROBOT.base_change(Q, NU, ROBOT.base).velocity(x), NU),
 }  # fmt: skip

@@ -249,14 +249,14 @@ def test_examples_of_the_reference_run(names: list[str]) -> None:
 
 def test_every_function_of_the_reference_has_facts() -> None:
     """Those of the table that a user calls, with the operations that are kept for the humanoid."""
-    from fallingcat.control import riccati
+    from fallingcat.control import ilqr, riccati
     from fallingcat.functions import FUNCTIONS
     from fallingcat.robot.constraints import Constraints
 
     found = facts()
     called = {name for name, function in FUNCTIONS.items() if not function.method and hasattr(fc.Robot, name)}
     assert sorted(called - set(found.functions())) == []
-    others = {"Constraints": Constraints, "riccati": riccati}
+    others = {"Constraints": Constraints, "riccati": riccati, "ilqr": ilqr}
     for name in found.functions():
         owner, _, own = name.rpartition(".")
         assert hasattr(others[owner] if owner else fc.Robot, own), name

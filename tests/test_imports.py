@@ -62,7 +62,7 @@ DOORS = {
 }  # fmt: skip
 """Which rooms a room may import besides itself."""
 
-FOR_TYPES = {("control", "robot"), ("errors", "model"), ("motion", "robot")}
+FOR_TYPES = {("control", "robot"), ("control", "motion"), ("errors", "model"), ("motion", "robot")}
 """Doors that are open for types alone: those who work on a robot name it, and a robot uses them."""
 
 BY_NAME = {("robot/robot.py", "apps/viewer")}

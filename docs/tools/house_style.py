@@ -22,8 +22,8 @@ PARTS = ("Robot", "Derivatives", "Coriolis", "AnyBase", "Reduced", "Control")
 """The robot and the classes it is composed of."""
 FAMILIES = (*PARTS, "Frames", "Motions")
 """Classes whose methods have facts: docs/tools/functions.toml."""
-OTHERS = ("Constraints", "riccati")
-"""A class and a module that are not of the robot; the table has their names, too."""
+OTHERS = ("Constraints", "riccati", "ilqr")
+"""A class and modules that are not of the robot; the table has their names, too."""
 
 
 @cache

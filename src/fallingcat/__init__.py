@@ -8,6 +8,7 @@
 from fallingcat import interrupts as _interrupts  # first, while nothing slow is imported  # isort: skip
 from fallingcat import converters as converters
 from fallingcat.codegen.threads import set_threads as set_threads
+from fallingcat.control.ilqr import ilqr as ilqr
 from fallingcat.control.inverse_kinematics import inverse_kinematics as inverse_kinematics
 from fallingcat.control.observer import LockedVelocityObserver as LockedVelocityObserver
 from fallingcat.control.pose_tracking import track_pose as track_pose
@@ -59,6 +60,6 @@ __all__ = [
     "Builder", "Constraint", "Constraints", "Description", "Export", "FallingCatError", "Finding", "FrameError", "InputError",
     "LockedVelocityObserver", "ModelError", "Robot", "SingularError", "SingularWarning", "TraceError", "Trajectory",
     "Wrenches", "casadi", "change_coordinates", "change_symbols", "compile", "converters", "coupling", "diagnose", "distance",
-    "dlqr", "export", "hinge", "inverse_kinematics", "jax", "joint", "load", "lqr", "point", "point_to_point", "robots",
+    "dlqr", "export", "hinge", "ilqr", "inverse_kinematics", "jax", "joint", "load", "lqr", "point", "point_to_point", "robots",
     "rolling", "rows", "set_threads", "slider", "surface", "thruster", "torch", "track_pose", "weld", "wrench_input",
 ]  # fmt: skip

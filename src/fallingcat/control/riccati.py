@@ -218,18 +218,19 @@ def _check_result(where: str, system: _Discrete | _Continuous, P: Array, K: Arra
 
 
 def _checked(where: str, *given: Any) -> _System:
-    A, B, Q, R = (_matrix(where, name, x) for name, x in zip("ABQR", given, strict=True))
+    A, B, Q, R = (matrix(where, name, x) for name, x in zip("ABQR", given, strict=True))
     n, m = A.shape[-1], B.shape[-1]
     for name, x, shape in (("A", A, (n, n)), ("B", B, (n, m)), ("Q", Q, (n, n)), ("R", R, (m, m))):
         if x.shape[-2:] != shape:
             raise InputError(f"{where}: {name} has the wrong shape", expected=f"(..., {shape[0]}, {shape[1]})", got=str(x.shape))
-    Q, R = _weight(where, "Q", Q), _weight(where, "R", R)
+    Q, R = weight(where, "Q", Q), weight(where, "R", R, positive=True)
     leading = common_axes(where, {"A": A.shape, "B": B.shape, "Q": Q.shape, "R": R.shape}, own=2)
     A, B, Q, R = (np.broadcast_to(x, (*leading, *x.shape[-2:])) for x in (A, B, Q, R))
     return _System(A, B, Q, R, _symmetric(B @ np.linalg.solve(R, _T(B))))
 
 
-def _matrix(where: str, name: str, value: Any) -> Array:
+def matrix(where: str, name: str, value: Any) -> Array:
+    """An argument as finite matrices, (..., rows, columns)."""
     x = real_array(f"{where}: {name}", value)
     if x.ndim < 2 or not x.shape[-1] or not x.shape[-2]:
         got = f"shape {x.shape}"
@@ -239,19 +240,19 @@ def _matrix(where: str, name: str, value: Any) -> Array:
     return x
 
 
-def _weight(where: str, name: str, x: Array) -> Array:
-    """A symmetric weight: R positive, Q not negative."""
+def weight(where: str, name: str, x: Array, positive: bool = False) -> Array:
+    """A symmetric weight of states, which is not negative, or of inputs, which is positive."""
     off = float(np.max(_norm(x - _T(x)) / np.maximum(_norm(x), 1e-300), initial=0.0))
     if off > ASYMMETRY:
         raise InputError(f"{where}: {name} is not symmetric", expected=f"{name} = {name}^T", got=f"off by {off:.3g}, relative")
     x = _symmetric(x)
     values = np.linalg.eigvalsh(x)
     least = np.min(values[..., 0] / np.maximum(np.abs(values).max(axis=-1), 1e-300), initial=1.0)
-    if name == "R" and least <= 1e-15:
-        raise InputError(f"{where}: R is not positive definite", got=f"an eigenvalue of {values[..., 0].min():.3g}",
+    if positive and least <= 1e-15:
+        raise InputError(f"{where}: {name} is not positive definite", got=f"an eigenvalue of {values[..., 0].min():.3g}",
                          hint="every input has to cost something")  # fmt: skip
-    if name == "Q" and least < -ASYMMETRY:
-        raise InputError(f"{where}: Q is not positive semidefinite", got=f"an eigenvalue of {values[..., 0].min():.3g}")
+    if least < -ASYMMETRY:
+        raise InputError(f"{where}: {name} is not positive semidefinite", got=f"an eigenvalue of {values[..., 0].min():.3g}")
     return x
 
 

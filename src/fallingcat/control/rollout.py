@@ -134,16 +134,16 @@ def _whole(name: str, value: Any) -> int:
     return number
 
 
-def step_length(dt: Any) -> float:
+def step_length(dt: Any, where: str = "rollout") -> float:
     """One positive number: all robots share their times."""
     if type(dt) is not float:
-        refuse_foreign("rollout", "dt", dt)
+        refuse_foreign(where, "dt", dt)
     try:
         h = float(dt)
     except (TypeError, ValueError):
         h = math.nan
     if not (math.isfinite(h) and h > 0.0):
-        raise InputError("rollout: dt is not a time", expected="one positive number, in seconds", got=shown(dt))
+        raise InputError(f"{where}: dt is not a time", expected="one positive number, in seconds", got=shown(dt))
     return h
 
 
