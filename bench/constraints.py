@@ -80,7 +80,7 @@ def measure(name: str) -> list[benchmark.Row]:
         )
         assert one is not None
         assert batch is not None
-        rows.append(benchmark.Row(name, function, kernel.operations, one, batch / count, count, peer))
+        rows.append(benchmark.Row(name, function, kernel.operations, benchmark.moved(kernel), one, batch / count, count, peer))
     return rows
 
 

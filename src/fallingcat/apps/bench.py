@@ -195,12 +195,17 @@ def _row(robot: Robot, kernel: Kernel, label: str, peer: Callable[[], Any] | Non
         robot=label,
         function=kernel.task.name,
         operations=kernel.operations,
-        bytes=8 * (sum(spec.size for spec in kernel.task.inputs) + sum(int(np.prod(o.shape)) for o in kernel.task.outputs)),
+        bytes=moved(kernel),
         one=one,
         batch=batch / count,
         batch_size=count,
         peer=theirs,
     )
+
+
+def moved(kernel: Kernel) -> int:
+    """Bytes of the arguments and results of one state."""
+    return 8 * (sum(spec.size for spec in kernel.task.inputs) + sum(int(np.prod(o.shape)) for o in kernel.task.outputs))
 
 
 def _peer_call(name: str, robot: Robot, model: Any, rng: np.random.Generator) -> Callable[[], Any]:
