@@ -256,7 +256,7 @@ def test_workers_that_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 # Memory
 
 
-@pytest.mark.parametrize("count", [200_000, pytest.param(2_000_000, marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("count", [200_000, pytest.param(10_000_000, marks=pytest.mark.sweep)])
 def test_memory_is_bounded(running: Cluster, count: int, tmp_path: Path) -> None:
     """Workers that may have 512 MB make and read states and write results of hyq; the job itself needs no more."""
     hyq = robot_file("hyq")
