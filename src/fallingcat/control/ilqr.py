@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.control.bounded import bounded_newton
 from fallingcat.control.ilqr_problem import Problem, problem_of
+from fallingcat.control.numbers import positive, whole
 from fallingcat.errors import InputError
-from fallingcat.text import shown
 
 if TYPE_CHECKING:
     from fallingcat.motion import Trajectory
@@ -97,7 +97,7 @@ def ilqr(
     >>> dx = robot.state_minus(best.trajectory.q[k], best.trajectory.nu[k], q_now, nu_now)
     >>> u = best.controls[k] + best.gains[k] @ dx
     """
-    least, most = max(_positive("tolerance", tolerance), ROUNDING), _count(max_iterations)
+    least, most = max(positive("ilqr", "tolerance", tolerance), ROUNDING), whole("ilqr", "max_iterations", max_iterations)
     problem = problem_of(robot, q, nu, controls, dt, target, Q, R, Q_final, method, limits, reference)
     motion = _first(problem)
     near, costs, mu, growth = _around(problem, motion), [motion.cost], 0.0, 1.0
@@ -228,19 +228,3 @@ def _forward(problem: Problem, motion: _Motion, policy: _Policy) -> _Motion | No
         return None
     best = int(np.argmin(np.where(enough, costs, np.inf)))
     return _Motion(q[:, best].copy(), nu[:, best].copy(), u[:, best].copy(), float(costs[best]))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Arguments
-
-
-def _positive(name: str, value: Any) -> float:
-    if isinstance(value, (int, float, np.floating)) and 0.0 < value < np.inf:
-        return float(value)
-    raise InputError(f"ilqr: {name} does not fit", expected="a positive number", got=shown(value))
-
-
-def _count(value: Any) -> int:
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1:
-        return int(value)
-    raise InputError("ilqr: max_iterations does not fit", expected="a whole number, 1 or more", got=shown(value))

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.arrays.arguments import real_array
 from fallingcat.arrays.axes import common_axes
+from fallingcat.control.numbers import positive, whole
 from fallingcat.errors import InputError
 from fallingcat.suggest import closest
 from fallingcat.text import shown
@@ -74,12 +75,13 @@ def inverse_kinematics(
     shape = common_axes("inverse_kinematics", shapes, own=0)
     problem = problem.spread(shape)
     q = problem.inside(np.array(np.broadcast_to(start, (*shape, robot.nq)).reshape(-1, robot.nq)))
-    steps = _count(max_iterations)
+    steps = whole("inverse_kinematics", "max_iterations", max_iterations)
     spent = np.zeros(len(q), dtype=np.int64)
     if home is not None:
         near = np.broadcast_to(home, (*shape, robot.nq)).reshape(-1, robot.nq)
-        q, _, spent = _descend(problem, q, 1e-6, steps, _Posture(near, _positive("posture_weight", posture_weight)))
-    q, residual, more = _descend(problem, q, _positive("tolerance", tolerance), steps, None)
+        towards = _Posture(near, positive("inverse_kinematics", "posture_weight", posture_weight))
+        q, _, spent = _descend(problem, q, 1e-6, steps, towards)
+    q, residual, more = _descend(problem, q, positive("inverse_kinematics", "tolerance", tolerance), steps, None)
     made = (q.reshape(*shape, robot.nq), residual.reshape(shape), (spent + more).reshape(shape))
     return InverseKinematics(*made, made[1] <= tolerance)
 
@@ -303,15 +305,3 @@ def _moving(robot: Robot, joints: Any, move_base: bool) -> NDArray[np.bool_]:
         if not body.mimics and body.joint_name in names:
             moves[body.nu_at : body.nu_at + body.joint.nv] = True
     return moves
-
-
-def _positive(name: str, value: Any) -> float:
-    if isinstance(value, (int, float, np.floating)) and 0.0 < value < np.inf:
-        return float(value)
-    raise InputError(f"inverse_kinematics: {name} does not fit", expected="a positive number", got=shown(value))
-
-
-def _count(value: Any) -> int:
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1:
-        return int(value)
-    raise InputError("inverse_kinematics: max_iterations does not fit", expected="a whole number, 1 or more", got=shown(value))
