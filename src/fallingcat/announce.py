@@ -21,7 +21,7 @@ _logger = logging.getLogger("fallingcat")
 
 
 def say(text: str) -> None:
-    """One line, unless somebody wants quiet."""
+    """One line for the user, unless it is silenced."""
     if _logger.level > logging.INFO:
         return
     _logger.info(text)

@@ -15,7 +15,7 @@ class FallingCatError(ValueError):
 
 
 class FrameError(FallingCatError):
-    """Two spatial quantities met that are not expressed in the same frame, or a frame does not exist."""
+    """Spatial quantities of different frames were combined, or a frame does not exist."""
 
 
 class InputError(FallingCatError):

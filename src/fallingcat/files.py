@@ -53,7 +53,7 @@ def stream(path: Path) -> int | None:
 
 
 def lock(path: str | Path) -> int | None:
-    """Hold a lock file, which is made if need be: what `unlock` takes, or None while somebody else holds it.
+    """Hold a lock file, which is made if need be: what `unlock` takes, or None while another process holds it.
 
     Raises OSError where there can be no lock. The system lets go when a process ends.
     """

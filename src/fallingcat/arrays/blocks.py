@@ -156,7 +156,7 @@ class _Block:
         return tuple(result) if isinstance(result, tuple) else np.asarray(result)
 
     def _compare(self, blocks: Sequence[Any], ones: Sequence[tuple[bool, ...]]) -> None:
-        """Blocks whose lengths nobody knew before: an axis that was not known to have length 1 is not spread over another."""
+        """Blocks whose lengths were unknown before: an axis that was not known to have length 1 is not spread over another."""
         found: dict[int, int] = {}
         for block, core, single in zip(blocks, self.cores, ones, strict=True):
             for axis, length in enumerate(reversed(block.shape[: block.ndim - core])):

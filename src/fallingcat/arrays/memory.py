@@ -1,9 +1,9 @@
-"""Memory for results, used again once nobody can see it any more.
+"""Memory for results, used again once no reference to it is left.
 
 Fresh memory costs a page fault for every four kilobytes, which can take longer than computing what goes into them. A loop
 that drops its last results gets their memory back instead.
 
-That nobody sees a result any more is known, not counted. What a user gets is a view of an array that we watch by a weak
+That no reference is left is known, not counted. What a user gets is a view of an array that we watch by a weak
 reference: every view of it, every view of a view, every buffer keeps that array alive, and when it dies the weak reference
 puts itself into a queue. This happens inside the interpreter, without a lock and without a line of Python, so that threads,
 tracers, signal handlers and finalizers can neither meet it half done nor wait for it. The watched array is a plain one, which

@@ -13,7 +13,7 @@ from typing import Any
 from fallingcat.errors import InputError
 
 KEPT = 16
-"""Objects that a process keeps after the tasks that brought them."""
+"""Objects that a process keeps after the tasks that they came with."""
 
 _here: OrderedDict[str, Any] = OrderedDict()
 

@@ -1,6 +1,6 @@
 """The seam for back ends: a program as a few kinds of functions, which a back end spells in its language.
 
-`write(program, name, backend)` walks the pieces of a schedule. A back end brings one `Body` per function, to which the walk
+`write(program, name, backend)` walks the pieces of a schedule. A back end provides one `Body` per function, to which the walk
 says what to compute and what to store, and joins the functions at the end. Arrays are the inputs, the outputs and the
 workspace; which value lies where is decided here, so that no back end knows a schedule.
 """

@@ -66,7 +66,7 @@ def usable() -> bool:
 
 
 def key(what: str) -> str:
-    """The name of a cache entry: everything its code depends on. Empty when nobody can say what that is."""
+    """The name of a cache entry: everything its code depends on. Empty when that is not known."""
     source = source_digest()
     if not source or not unchanged():
         return ""

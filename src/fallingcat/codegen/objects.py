@@ -148,7 +148,7 @@ def _optimize(module: Any, machine: Any) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Processors that nobody has tried
+# Processors that have not been tested
 
 PROBE = """
 define void @f(ptr %x) #1 {

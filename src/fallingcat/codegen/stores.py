@@ -19,8 +19,8 @@ from fallingcat.trace.program import Program
 Group = tuple[int, int, int]
 """(output, first entry, entries) of neighbouring results."""
 
-GROUPS = 64
-"""Groups of results stored by one function."""
+GROUPS = 32
+"""Groups of results stored by one function: a longer one takes more than its share of time to compile."""
 
 LINE = 64
 """Bytes in a line of the caches."""

@@ -113,7 +113,7 @@ def run_all(works: Sequence[Callable[[], Any]]) -> list[Any]:
 
 
 def _wait(jobs: Sequence[_Job], over: SimpleQueue[None]) -> None:
-    """Until all are done. An interrupt has to wait for that too: until then they write into somebody's arrays."""
+    """Until all are done. An interrupt has to wait for that too: until then they write into the caller's arrays."""
     interrupt: BaseException | None = None
     while not all(job.done for job in jobs):
         try:

@@ -76,6 +76,6 @@ def project(robot: Robot, precision: str = "double", name: str | None = None) ->
 
 
 def stem(name: str) -> str:
-    """A name for files, targets and functions that is nobody else's, whatever its case."""
+    """A name for files, targets and functions that nothing else has, whatever its case."""
     found = identifier(name)[:LENGTH].strip("_")
     return f"{found}_robot" if found.lower() in RESERVED else found

@@ -156,7 +156,7 @@ OPERATORS: dict[str, Operator] = {}
 
 
 def called(key: str) -> Operator:
-    """The operator of a key. Graphs that PyTorch kept from another process call derivatives that nobody asked for in this one."""
+    """The operator of a key. Graphs that PyTorch kept from another process call derivatives that are new to this one."""
     for known in () if key in OPERATORS else list(OPERATORS.values()):
         if known.backward().key == key:
             break
@@ -276,9 +276,9 @@ def _over_axis(info: Any, dims: Any, key: str, values: list[Tensor]) -> Any:
 
 def batched(values: Sequence[Tensor], dims: Sequence[int | None]) -> list[Tensor]:
     """Vectors with the axis that vmap hides in front of the axes that they broadcast over."""
-    seen = [v if d is None else v.movedim(d, 0) for v, d in zip(values, dims)]
-    axes = max([v.ndim - (0 if d is None else 1) for v, d in zip(seen, dims)])
-    return [v if d is None else v[(slice(None), *[None] * (axes - v.ndim + 1))] for v, d in zip(seen, dims)]
+    moved = [v if d is None else v.movedim(d, 0) for v, d in zip(values, dims)]
+    axes = max([v.ndim - (0 if d is None else 1) for v, d in zip(moved, dims)])
+    return [v if d is None else v[(slice(None), *[None] * (axes - v.ndim + 1))] for v, d in zip(moved, dims)]
 
 
 def flattened(bar: Tensor, axes: int) -> Tensor:

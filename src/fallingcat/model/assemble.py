@@ -132,7 +132,7 @@ def assemble(
 
 
 def floats(description: Description, base: str | None) -> bool:
-    """Does the base float, if nobody says so? It does, unless it is the world."""
+    """The default of `floating`: the base floats unless it is the world."""
     return not description.world or (base is not None and base != _base_link(description, None))
 
 

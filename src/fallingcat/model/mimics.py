@@ -14,7 +14,7 @@ class Following(NamedTuple):
     """position = multiplier * position of the leader + offset."""
 
     leader: str
-    """A joint that follows nobody."""
+    """A joint that mimics no other."""
     multiplier: float
     offset: float
 

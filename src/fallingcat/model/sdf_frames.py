@@ -15,7 +15,7 @@ _OTHER_WORLDS = ("__root__",)
 
 @dataclass(frozen=True)
 class Node:
-    """A frame before anybody knows where it is."""
+    """A frame as the file gives it, before its pose in the model is resolved."""
 
     relative_to: str
     """The frame in which its pose is given."""

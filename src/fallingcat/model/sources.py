@@ -38,7 +38,7 @@ _Reading = tuple[Description | None, tuple[Finding, ...]]
 
 
 def read(source: Source, package_dirs: Iterable[str | os.PathLike[str]] = ()) -> _Reading:
-    """The description of a source and the mistakes met on the way; None with errors when there is nothing to describe.
+    """The description of a source and the mistakes found in it; None with errors when there is nothing to describe.
 
     package_dirs: folders in which packages and meshes are looked for first.
     """

@@ -54,7 +54,7 @@ def numbers(values: tuple[float, ...]) -> str:
 
 
 def _read_back(text: str, links: list[Link], joints: list[Joint]) -> None:
-    """Names that XML or URDF cannot hold show here, before anybody relies on the file."""
+    """Refuse names that XML or URDF cannot hold: the text must read back as the same robot."""
     again, findings = read_urdf(text)
     errors = [finding for finding in findings if finding.severity == "error"]
     if again is None or errors:

@@ -45,9 +45,9 @@ METHODS: dict[str, tuple[tuple[str, tuple[Size, ...]], ...]] = {
 
 def axes(robot: Robot, sizes: Sequence[Size], frames: Sequence[str] | None = None) -> tuple[Axis, ...]:
     """The axes of an array: a second one of the same kind ends in _j, a third in _k; of a pose they are row and column."""
-    found, seen = [], dict[Size, int]()
+    found, count = [], dict[Size, int]()
     for size in sizes:
-        k = seen[size] = seen.get(size, -1) + 1
+        k = count[size] = count.get(size, -1) + 1
         dim = ("row", "column")[k] if size == 4 else DIMS[size] + ("", "_j", "_k")[k]
         found.append(Axis(dim, tuple(frames) if size == "frames" and frames is not None else _names(robot, size)))
     return tuple(found)
@@ -132,10 +132,10 @@ def _rows(constraints: Constraints, suffix: str = "") -> Axis:
 
 def _constraint_names(constraints: Constraints) -> tuple[str, ...]:
     """As they are written; a second one of the same words ends in #2."""
-    seen, names = dict[str, int](), []
+    count, names = dict[str, int](), []
     for name in map(str, constraints.constraints):
-        seen[name] = seen.get(name, 0) + 1
-        names.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
+        count[name] = count.get(name, 0) + 1
+        names.append(name if count[name] == 1 else f"{name} #{count[name]}")
     return tuple(names)
 
 

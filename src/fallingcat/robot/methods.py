@@ -1,7 +1,7 @@
 """The methods of `Robot` that run compiled functions.
 
 Seen from a robot, such a method is a built-in function that carries the method's signature and documentation. It calls the
-method until there is code for plain single states, and then runs that code, wherever and whenever somebody has taken it:
+method until there is code for plain single states, and then runs that code, also through a reference taken earlier:
 `f = robot.inverse_dynamics` before the first call is as fast as `robot.inverse_dynamics(...)` after it.
 """
 

@@ -56,7 +56,7 @@ class Part:
                 setattr(cls, name, CompiledMethod(cls.__dict__[name]))
 
     def __init__(self, model: Model) -> None:
-        for name in FUNCTIONS:  # compiled methods of another model, when somebody calls this again
+        for name in FUNCTIONS:  # compiled methods of another model, when this is called again
             self.__dict__.pop(name, None)
         self.model = model
         self._kernels: dict[Any, Kernel] = {}

@@ -142,7 +142,7 @@ class ColumnFactor:
 
     @staticmethod
     def given(B: OwnFactor, v: Motion, inertia: Inertia, X: Transform) -> ColumnFactor:
-        """X^T B(X v, I) X: somebody's own factor, of a body in its own coordinates, seen in those of v."""
+        """X^T B(X v, I) X: a user's own factor B, of a body in its own coordinates, in the coordinates of v."""
         own = [Force.of(column, X.a) for column in zip(*B((X @ v).entries(), inertia.matrix()), strict=True)]
         factor = ColumnFactor(tuple(own), X.a)
         return ColumnFactor(tuple(X.T @ (factor @ (X @ unit)) for unit in _units(X.b)), X.b)

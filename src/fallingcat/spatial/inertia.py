@@ -36,7 +36,7 @@ from fallingcat.spatial.vectors import Force, Frame, Motion
 
 def _check(inertia: Inertia | ArticulatedInertia, other: Motion | Inertia | ArticulatedInertia) -> None:
     if inertia.frame != other.frame:
-        raise FrameError(f"an inertia in frame {inertia.frame!r} met a quantity in frame {other.frame!r}")
+        raise FrameError(f"frames differ: an inertia in {inertia.frame!r} and a quantity in {other.frame!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,9 +35,9 @@ class Transform:
     def __matmul__(self, other: Transform) -> Transform: ...
     def __matmul__(self, other: Motion | Transform) -> Motion | Transform:
         if isinstance(other, Transform):
-            _meet(self.b, other.a)
+            _check_frames(self.b, other.a)
             return Transform(self.E @ other.E, add(other.r, other.E.inverse_apply(self.r)), self.a, other.b)
-        _meet(self.b, other.frame)
+        _check_frames(self.b, other.frame)
         E = self.E
         return Motion(E.apply(sub(other.lin, cross(self.r, other.ang))), E.apply(other.ang), self.a)
 
@@ -51,7 +51,7 @@ class Transform:
 
     def inverse_times(self, m: Motion) -> Motion:
         """X_ba m, without forming the inverse."""
-        _meet(self.a, m.frame)
+        _check_frames(self.a, m.frame)
         ang = self.E.inverse_apply(m.ang)
         return Motion(add(self.E.inverse_apply(m.lin), cross(self.r, ang)), ang, self.b)
 
@@ -83,17 +83,17 @@ class Identity(Transform):
     def __matmul__(self, other: Any) -> Any:
         """A motion, or a transform."""
         if isinstance(other, Transform):
-            _meet(self.b, other.a)
+            _check_frames(self.b, other.a)
             return Transform(other.E, other.r, self.a, other.b)
         return _renamed(other, self.b, self.a)
 
     def __rmatmul__(self, other: Transform) -> Transform:
         """What comes after it."""
-        _meet(other.b, self.a)
+        _check_frames(other.b, self.a)
         return Transform(other.E, other.r, other.a, self.b)
 
     def inverse_times(self, m: Motion) -> Motion:
-        _meet(self.a, m.frame)
+        _check_frames(self.a, m.frame)
         return Motion(m.lin, m.ang, self.b)
 
     @property
@@ -103,7 +103,7 @@ class Identity(Transform):
 
 def _renamed(x: Any, old: Frame, new: Frame) -> Any:
     """The same numbers in a frame of another name."""
-    _meet(old, x.frame)
+    _check_frames(old, x.frame)
     return x if old == new else replace(x, frame=new)
 
 
@@ -122,7 +122,7 @@ class TransformTransposed:
     def __matmul__(self, other: Force | Inertia | ArticulatedInertia) -> Force | Inertia | ArticulatedInertia:
         """X^T f for a wrench; X^T I X for an inertia."""
         X = self.X
-        _meet(X.a, other.frame)
+        _check_frames(X.a, other.frame)
         if isinstance(other, Force):
             lin = X.E.inverse_apply(other.lin)
             return Force(lin, add(X.E.inverse_apply(other.ang), cross(X.r, lin)), X.b)
@@ -131,9 +131,9 @@ class TransformTransposed:
         return _move_articulated(X, other)
 
 
-def _meet(inner: Frame, outer_: Frame) -> None:
+def _check_frames(inner: Frame, outer_: Frame) -> None:
     if inner != outer_:
-        raise FrameError(f"frames do not meet: a transform from frame {inner!r} met a quantity in frame {outer_!r}")
+        raise FrameError(f"frames differ: a transform from {inner!r} and a quantity in {outer_!r}")
 
 
 def _times_skew(E: Mat, r: Vec) -> list[Vec]:

@@ -21,7 +21,7 @@ Frame = int | str
 
 def _same(a: Motion | Force, b: Motion | Force) -> None:
     if a.frame != b.frame:
-        raise FrameError(f"a quantity in frame {a.frame!r} met one in frame {b.frame!r}: transform one of them first")
+        raise FrameError(f"frames differ: {a.frame!r} and {b.frame!r}; transform one of the quantities first")
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ class _Bars:
                 block[k] = bar if is_zero(block[k]) else block[k] + bar
 
     def taken(self, value: int) -> Any:
-        """The whole cotangent of a value; nobody adds to it any more."""
+        """The cotangent of a value once all of its terms have been added."""
         bar, self.of[value] = self.of[value], None
         return bar
 
