@@ -30,7 +30,7 @@ DOORS = {
     "spatial": "errors scalar",
     "model": "errors elementary text suggest choices scalar lazy spatial",
     "algorithms": "scalar tensors spatial model",
-    "trace": "errors elementary announce scalar task lazy",
+    "trace": "errors elementary announce scalar tensors task lazy",
     # from a program to arrays
     "arrays": "errors suggest task",
     "codegen": "errors elementary text suggest announce scalar task trace arrays files",

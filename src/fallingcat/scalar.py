@@ -11,7 +11,8 @@ import cmath
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from itertools import islice
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from fallingcat import elementary
 
@@ -19,6 +20,7 @@ Scalar: TypeAlias = Any
 """float, complex, mpmath number or traced symbol."""
 
 Matrix: TypeAlias = Sequence[Sequence[Scalar]]
+T = TypeVar("T")
 
 
 class Dots(NamedTuple):
@@ -47,6 +49,14 @@ class Functions:
     """(A, B, negate, symmetric) -> A B or -A B, where a kind of scalar can do better than entry by entry."""
     dots: Callable[..., Sequence[Scalar]] | None = None
     """`dots`, likewise."""
+    table: Callable[..., Any] | None = None
+    """(terms, rows, columns, symmetric) -> a matrix of dot products (`tensors.MatrixOfDots`) that is not written out."""
+    worth_a_table: Callable[[int], bool] | None = None
+    """Are so many products too many to be written out?"""
+    cheapest: Callable[..., Any] | None = None
+    """`cheapest`, for a kind of scalar that can say what a result costs."""
+    keep: Callable[[Scalar], None] | None = None
+    """Told what `keep` is told."""
     outermost: bool = False
     """Is it made of scalars of any other kind? Then its functions are the ones to call wherever it is among the arguments."""
 
@@ -76,7 +86,7 @@ def register(kind: type, functions: Functions) -> None:
     _KINDS[kind] = functions
 
 
-def _functions(*scalars: Scalar) -> Functions:
+def functions(*scalars: Scalar) -> Functions:
     """The functions of the most special kind among the arguments."""
     best = _REAL
     for x in scalars:
@@ -109,24 +119,24 @@ def _discover(x: Scalar) -> Functions:
 
 
 def sin(x: Scalar) -> Scalar:
-    return _functions(x).sin(x)
+    return functions(x).sin(x)
 
 
 def cos(x: Scalar) -> Scalar:
-    return _functions(x).cos(x)
+    return functions(x).cos(x)
 
 
 def sqrt(x: Scalar) -> Scalar:
-    return _functions(x).sqrt(x)
+    return functions(x).sqrt(x)
 
 
 def atan2(y: Scalar, x: Scalar) -> Scalar:
-    return _functions(y, x).atan2(y, x)
+    return functions(y, x).atan2(y, x)
 
 
 def where_less(x: Scalar, y: Scalar, a: Scalar, b: Scalar) -> Scalar:
     """a where x < y, b elsewhere. Both are computed, so both must be harmless."""
-    return _functions(x, y, a, b).where_less(x, y, a, b)
+    return functions(x, y, a, b).where_less(x, y, a, b)
 
 
 def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
@@ -181,6 +191,25 @@ def dots(
             if side:
                 out[at % side * side + at // side] = out[at]
     return out
+
+
+def cheapest(x: Sequence[Scalar], *ways: Callable[[], T]) -> T:
+    """The result of one of several ways to compute the same of x: traced, of the one that costs the least; else of the first."""
+    special = functions(*x).cheapest
+    return ways[0]() if special is None else special(x, ways)
+
+
+def keep(*matrices: Matrix) -> None:
+    """Say that several functions go on from these numbers, having computed them in the same way.
+
+    Traced, what leads to them is compiled apart from what follows, so that such functions can have the machine code in common.
+    The very first is left out: where it is the first result, it also tells of inputs that are not finite, and is another number.
+    """
+    numbers = (x for matrix in matrices for row in matrix for x in row)
+    for x in islice(numbers, 1, None):
+        special = _KINDS.get(type(x))
+        if special is not None and special.keep is not None:
+            special.keep(x)
 
 
 def tensor(flat: Sequence[Scalar], shape: tuple[int, ...]) -> Any:

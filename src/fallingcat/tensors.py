@@ -1,4 +1,4 @@
-"""Tensors of dot products, by index: an algorithm says which pairs and which triples it needs.
+"""Matrices and tensors of dot products, by index: an algorithm says which pairs and which triples it needs.
 
     left[pair] = vectors[x] matrices[t]                         for every pair (x, t)                   `left_vectors`
     tensor[place] = sum of left[pair][part:] . right[k]         for every triple that names the place   `placed_dots`
@@ -14,6 +14,79 @@ from fallingcat import scalar
 from fallingcat.scalar import Dots, Scalar
 
 Place = tuple[int, int, int]
+
+PLAIN = (0.0, 1.0, -1.0)
+"""Factors that cost no multiplication."""
+
+
+class Term(NamedTuple):
+    """One dot product, times a factor, of the entry (row, column) of a matrix."""
+
+    row: int
+    column: int
+    left: Sequence[Scalar]
+    right: Sequence[Scalar]
+    factor: float = 1.0
+
+
+class MatrixOfDots:
+    """A matrix whose entries are sums of dot products, which are put in one after the other; zero elsewhere.
+
+    Traced, each is written out where it is put in, beside what it is made of; when they become too many, they become a table
+    instead, and one loop in the compiled code. Of a symmetric matrix the lower triangle is put in.
+    """
+
+    def __init__(self, rows: int, columns: int, symmetric: bool = False) -> None:
+        self.rows, self.columns, self.symmetric = rows, columns, symmetric
+        self._terms: list[Term] = []
+        self._written: dict[tuple[int, int], Scalar] = {}
+        self._products = 0
+        self._kind: scalar.Functions | None = None
+        """Of the scalars, once one is found that can become a table."""
+
+    def put(self, row: int, column: int, left: Sequence[Scalar], right: Sequence[Scalar], factor: float = 1.0) -> None:
+        """Add a dot product, times a factor, to an entry."""
+        self._terms.append(Term(row, column, left, right, factor))
+        if not self._listed:
+            known = self._written.get((row, column), 0.0)
+            self._written[row, column] = known + factor * dot_of_vectors(left, right)
+            self._count(left, right)
+
+    def _count(self, left: Sequence[Scalar], right: Sequence[Scalar]) -> None:
+        for a, b in zip(left, right, strict=True):
+            if not (_is_plain(a) or _is_plain(b)):
+                self._products += 1
+                if self._kind is None:
+                    kind = scalar.functions(a, b)
+                    self._kind = kind if kind.table is not None else None
+
+    @property
+    def _listed(self) -> bool:
+        kind = self._kind
+        return kind is not None and kind.worth_a_table is not None and kind.worth_a_table(self._products)
+
+    def matrix(self) -> Any:
+        """As rows, or as one traced block."""
+        if self._listed:
+            return self._kind.table(self._terms, self.rows, self.columns, self.symmetric)  # type: ignore[union-attr, misc]
+        get, rows, columns = self._written.get, range(self.rows), range(self.columns)
+        if self.symmetric:
+            return [[get((max(i, j), min(i, j)), 0.0) for j in columns] for i in rows]
+        return [[get((i, j), 0.0) for j in columns] for i in rows]
+
+
+def _is_plain(x: Scalar) -> bool:
+    return isinstance(x, float) and x in PLAIN
+
+
+def dot_of_vectors(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    """The dot product of twists with wrenches, one below the other: linear and angular parts apart, which others share."""
+    if len(a) % 6:
+        return scalar.dot(a, b)
+    total: Scalar = 0.0
+    for k in range(0, len(a), 6):
+        total = total + (scalar.dot(a[k : k + 3], b[k : k + 3]) + scalar.dot(a[k + 3 : k + 6], b[k + 3 : k + 6]))
+    return total
 
 
 class Triple(NamedTuple):

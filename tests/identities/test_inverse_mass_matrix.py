@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 
 import fallingcat as fc
-from fallingcat.algorithms import aba_derivatives, crba, minverse, posed
+from fallingcat.algorithms import aba_derivatives, crba, minverse
+from fallingcat.functions import task
+from fallingcat.trace import trace
 from trees import ALL, ONE_AXIS, condition, floating, load, random_tree, relative_error, seeds, state, trees
 
 TIGHT = 1e-12
@@ -58,35 +60,52 @@ def test_symmetric_to_the_last_bit_with_several_axes() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Deep trees, where the inverse mass matrix takes another way
+# Two ways, of which the cheaper one is taken
 
 
 @few
 @given(trees(), floating, seeds)
 def test_both_ways_to_the_inverse_mass_matrix_agree(builder: fc.Builder, floating: bool, seed: int) -> None:
-    """Sums along paths for shallow trees, columns of wrenches and accelerations for deep ones; the mass matrix likewise."""
+    """Sums along paths, and columns of wrenches and accelerations; the mass matrix in body and in common coordinates."""
     robot = load(builder, floating, seed)
     q, nu, tau = state(robot, np.random.default_rng(seed))
     model, args = robot.model, (q.tolist(), nu.tolist(), tau.tolist())
-    M = crba.mass_matrix(model, args[0])
-    shallow = minverse.inverse_mass_matrix(model, args[0]), aba_derivatives.forward_dynamics_derivatives(model, *args)
+
+    def results() -> list[object]:
+        FD = aba_derivatives.forward_dynamics_derivatives(model, *args)
+        return [crba.mass_matrix(model, args[0]), minverse.inverse_mass_matrix(model, args[0]), *FD]
+
+    first = results()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(posed, "DEEP", 0)
-        assert relative_error(crba.mass_matrix(model, args[0]), M) < TIGHT
-        deep = minverse.inverse_mass_matrix(model, args[0]), aba_derivatives.forward_dynamics_derivatives(model, *args)
-    for a, b in zip((shallow[0], *shallow[1]), (deep[0], *deep[1]), strict=True):
+        for module in (crba, minverse):
+            patch.setattr(module, "cheapest", lambda x, *ways: ways[-1]())
+        last = results()
+    for a, b in zip(first, last, strict=True):
         assert relative_error(a, b) < 1e-9
 
 
-def test_a_long_chain_takes_the_deep_way() -> None:
+def chain(joints: int) -> fc.Robot:
     builder = fc.Builder("chain")
     builder.link("link0", 1.0, (0.0, 0.0, 0.1), (0.01, 0.0, 0.0, 0.01, 0.0, 0.01))
-    for k in range(20):
+    for k in range(joints):
         builder.link(f"link{k + 1}", 1.0, (0.1, 0.0, 0.05), (0.01, 0.001, 0.0, 0.012, 0.0, 0.015))
         axis = [(1, 0, 0), (0, 1, 0), (0, 0, 1)][k % 3]
         builder.joint(f"joint{k}", "revolute", f"link{k}", f"link{k + 1}", axis=axis, xyz=(0.1, 0.0, 0.2))
-    robot = fc.load(builder)
-    assert not posed.is_shallow(robot.model)
+    return fc.load(builder)
+
+
+def test_a_long_chain_takes_the_other_way() -> None:
+    """The program is that of the cheaper way: columns on a long chain, the factor on a short one."""
+    for joints, way in ((12, 0), (20, 1)):
+        made = task(chain(joints).model, "inverse_mass_matrix")
+        counts = []
+        for k in range(2):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(minverse, "cheapest", lambda x, *ways, k=k: ways[k]())
+                counts.append(trace(made).counts())
+        assert counts[way] != counts[1 - way]
+        assert trace(made).counts() == counts[way]
+    robot = chain(20)
     q = robot.random_configuration(0)
     M, Minv = robot.mass_matrix(q), robot.inverse_mass_matrix(q)
     assert relative_error(Minv @ M, np.eye(robot.nv)) < 1e-9

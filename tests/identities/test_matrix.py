@@ -44,6 +44,27 @@ def test_arithmetic(rng: np.random.Generator) -> None:
     assert list(A) == a.tolist()
 
 
+def test_diagonals_and_columns(rng: np.random.Generator) -> None:
+    a, s, d, e = rng.normal(size=(4, 3)), rng.normal(size=(4, 4)), rng.normal(size=4), rng.normal(size=3)
+    A, S = Matrix(a.tolist()), Matrix((s + s.T).tolist())
+    for found, expected in (
+        (A.scale_rows(d.tolist()), np.diag(d) @ a),
+        (A.scale_columns(e.tolist()), a @ np.diag(e)),
+        (S.scale_symmetric(d.tolist()), np.diag(d) @ (s + s.T) @ np.diag(d)),
+        (S.plus_diagonal(d.tolist()), s + s.T + np.diag(d)),
+        (A.gram(), a @ a.T),
+        (A.take([2, 0]), a[:, [2, 0]]),
+        (A.each_column(lambda x: [2.0 * y for y in reversed(x)]), 2.0 * a[::-1]),
+        (Matrix.from_columns(a.T.tolist(), 4), a),
+    ):
+        np.testing.assert_allclose(array(found), expected, rtol=1e-14, atol=1e-15)
+    assert S.diagonal == np.diag(s + s.T).tolist()
+    scaled = S.scale_symmetric(d.tolist())
+    assert scaled.rows == scaled.T.rows
+    assert (len(A.take([])), A.take([]).width) == (4, 0)
+    assert (len(Matrix.from_columns([], 4)), Matrix.from_columns([], 4).width) == (4, 0)
+
+
 def test_symmetric_systems(rng: np.random.Generator) -> None:
     a = rng.normal(size=(4, 4))
     a = a @ a.T + np.eye(4)

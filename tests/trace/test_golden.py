@@ -64,6 +64,7 @@ CASES = [
     (arm, "christoffel_symbols"),
     (brick, "inverse_dynamics"),
     (tongs, "inverse_mass_matrix"),
+    (tongs, "christoffel_symbols_second_kind"),
 ]
 
 

@@ -51,7 +51,7 @@ def test_a_sum_starts_from_what_it_is_added_to(op: str, sums: list[str], expecte
         return [(w[0], tuple(6 + k if x == "s" else int(x) for x in w[1:])) for k, w in enumerate(map(str.split, lines))]
 
     before = parsed([*sums, op])
-    after, results = start_sums(7, before, [[6 + len(before)]])
+    after, results, _ = start_sums(7, before, [[6 + len(before)]])
     assert list(after) == parsed(expected)
     inputs = [3, 5, 7, 11, 13, 17, 19]
     assert evaluated(inputs, after, results) == evaluated(inputs, before, [[6 + len(before)]])
@@ -68,7 +68,7 @@ def test_a_sum_starts_from_what_it_is_added_to(op: str, sums: list[str], expecte
     ],
 )
 def test_what_stays_as_it_is(instructions: list[Instruction], results: list[list[int]]) -> None:
-    assert start_sums(3, instructions, results) == (tuple(instructions), tuple(map(tuple, results)))
+    assert start_sums(3, instructions, results) == (tuple(instructions), tuple(map(tuple, results)), ())
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -83,7 +83,7 @@ def test_random_programs_keep_their_values(seed: int) -> None:
         instructions.append((op, args))
     last = 4 + len(instructions)
     results = [[last], [choose.randint(0, last) for _ in range(3)]]
-    after, renamed = start_sums(5, instructions, results)
+    after, renamed, _ = start_sums(5, instructions, results)
     assert evaluated(inputs, after, renamed) == evaluated(inputs, instructions, results)
     assert len(after) <= len(instructions)
 

@@ -15,13 +15,13 @@ from fallingcat.algorithms.crba import mass_matrix_in
 from fallingcat.algorithms.dense import Matrix, inverse_symmetric
 from fallingcat.algorithms.held_wrenches import HeldWrenches
 from fallingcat.algorithms.inverse_product import Columns, Factors, minus_inverse_times
-from fallingcat.algorithms.minverse import inverse_factor, inverse_mass_matrix_in
+from fallingcat.algorithms.minverse import Blocks, inverse_of
 from fallingcat.algorithms.pivots import least_pivots_by_dof
-from fallingcat.algorithms.posed import NO_FORCES, Posed, Vector, Wrenches, common, is_shallow
+from fallingcat.algorithms.posed import NO_FORCES, PerBody, Posed, Vector, Wrenches, common
 from fallingcat.algorithms.representations import view_of
 from fallingcat.algorithms.rnea_derivatives import derivatives_in
 from fallingcat.model.model import Model
-from fallingcat.scalar import Scalar
+from fallingcat.scalar import Scalar, keep
 from fallingcat.spatial.vec3 import cross
 
 Block = list[list[Scalar]]
@@ -63,21 +63,21 @@ def derivatives_and_accelerations(
 ) -> tuple[ForwardDynamicsDerivatives, list[Scalar]]:
     """The derivatives, and dnu itself, which they need."""
     r = common(model, q)
-    factors: Factors | None = None
+    W: Blocks = {}
+    Dinv: PerBody[Block] = {}
     if model.mimics:
         Minv = inverse_symmetric(mass_matrix_in(r), least_pivots_by_dof(model))
         dnu = by_mass_matrix(r, nu, tau, f_ext)
     else:
         bodies = articulated_bodies(r)
-        W = inverse_factor(bodies) if is_shallow(model) else {}
-        factors = Factors(W, bodies.Dinv) if W else None
-        Minv = inverse_mass_matrix_in(bodies, W)
+        (Minv, W), Dinv = inverse_of(bodies), bodies.Dinv
         dnu = accelerations(bodies, reversed(bodies.robot.S), nu, tau, f_ext)
     ID = derivatives_in(r, nu, dnu, f_ext)
     known_dq, known_dnu = invariant_columns(r, nu)
     if isinstance(f_ext, HeldWrenches):  # by the world: moving the whole robot changes more than the direction of gravity
         known_dq = {}
-    FD_dq, FD_dnu = minus_inverse_times(model, Minv, factors, (ID.dtau_dq, ID.dtau_dnu), (known_dq, known_dnu))
+    FD_dq, FD_dnu = minus_inverse_times(model, Minv, Factors(W, Dinv), (ID.dtau_dq, ID.dtau_dnu), (known_dq, known_dnu))
+    keep(FD_dq, FD_dnu, Minv, [dnu])
     return ForwardDynamicsDerivatives(FD_dq, FD_dnu, Minv), dnu
 
 

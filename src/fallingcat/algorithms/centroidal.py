@@ -37,58 +37,65 @@ Block = list[list[Scalar]]
 
 @dataclass(frozen=True)
 class Centroid:
-    """The robot in body coordinates, and how its centre of mass sees them."""
+    """A robot, and how its centre of mass sees it."""
 
     robot: Posed
-    X_w: PerBody[Transform]
-    """X_iw, from world to body coordinates, with the origin of the world moved to the first body."""
+    X: PerBody[Transform]
+    """From the coordinates of the root, with its origin at the first body, to those of every body."""
     Ic: PerBody[Inertia]
     """Of every body and all that it carries; under WORLD of the whole robot."""
     c: Vec
-    """The centre of mass, from the same origin."""
+    """The centre of mass, in the coordinates of the root."""
 
-    def seen(self, i: int, f: Force) -> Force:
-        """A wrench in body-i coordinates, about the centre of mass and in the orientation of the world."""
-        lin = self.X_w[i].E.inverse_apply(f.lin)
-        ang = self.X_w[i].E.inverse_apply(f.ang)
-        return Force(lin, add(ang, cross(sub(self.X_w[i].r, self.c), lin)), WORLD)
+    def about(self, i: int, f: Force) -> Force:
+        """A wrench in the coordinates of body i, about the centre of mass and in the orientation of the root."""
+        lin, ang = self.X[i].E.inverse_apply(f.lin), self.X[i].E.inverse_apply(f.ang)
+        return Force(lin, add(ang, cross(sub(self.X[i].r, self.c), lin)), self.robot.root)
+
+    def moved(self, f: Force, momentum: Force) -> Force:
+        """-c' x f: of a wrench about the centre of mass, what changes when that moves; its velocity is momentum / mass."""
+        return Force(ZERO, cross(f.lin, scale(per_mass(self.robot.model), momentum.lin)), self.robot.root)
+
+    def momentum(self, i: int, k: int) -> Force:
+        """Of the bodies that an axis carries, when it moves: the column of A_G that belongs to it."""
+        return self.about(i, self.Ic[i] @ self.robot.S[i].columns[k])
 
     def columns(self, column: Callable[[int, int], Force]) -> Block:
-        """The 6 x nv matrix from a wrench, as seen from the centre of mass, per body and axis."""
-        parts = {i: [column(i, k).entries() for k in range(len(S))] for i, S in self.robot.S.items()}
+        """The 6 x nv matrix, in the orientation of the world, from a wrench about the centre of mass per body and axis."""
+        E = self.robot.X_own[WORLD].E
+        seen = {i: [column(i, k) for k in range(len(S))] for i, S in self.robot.S.items()}
+        parts = {i: [[*E.apply(f.lin), *E.apply(f.ang)] for f in of] for i, of in seen.items()}
         return self.robot.model.gather_columns(parts, 6)
 
 
-def centroid(model: Model, q: Vector) -> Centroid:
+def centroid(r: Posed) -> Centroid:
     """Composite inertias, from the tips inwards, and the centre of mass."""
-    r = body(model, q)
     Ic = composite_inertias(r)
-    return Centroid(r, world_transforms(model, r.X), Ic, scale(_per_mass(model), Ic[WORLD].h))
+    return Centroid(r, world_transforms(r.model, r.X, r.root), Ic, scale(per_mass(r.model), Ic[WORLD].h))
 
 
-def _per_mass(model: Model) -> float:
+def per_mass(model: Model) -> float:
     """1/m; zero where nothing can move, which then has no momentum either."""
     return 1.0 / model.mass if model.mass > 0.0 else 0.0
 
 
 def centroidal_momentum_matrix(model: Model, q: Vector) -> Block:
     """A_G with h = A_G nu (paper 004, eq. 32): linear momentum, and angular momentum about the centre of mass."""
-    g = centroid(model, q)
-    return g.columns(lambda i, k: g.seen(i, g.Ic[i] @ g.robot.S[i].columns[k]))
+    g = centroid(body(model, q))
+    return g.columns(g.momentum)
 
 
 def centroidal_momentum_matrix_rate(model: Model, q: Vector, nu: Vector) -> Block:
     """The rate of A_G along nu."""
-    g = centroid(model, q)
+    g = centroid(body(model, q))
     r, v = g.robot, velocities(g.robot, nu)
     rates = _inertia_rates(r, v)
-    c_rate = scale(_per_mass(model), rates[WORLD].h)
+    total = Force(rates[WORLD].h, ZERO, WORLD)
     Sd = {i: axis_rates(r, i, nu, v) for i in r.S}
 
     def column(i: int, k: int) -> Force:
-        momentum = g.Ic[i] @ r.S[i].columns[k]
-        moving_on = cross(g.X_w[i].E.inverse_apply(momentum.lin), c_rate)  # -c_rate x f
-        return g.seen(i, g.Ic[i] @ Sd[i][k] + rates[i] @ r.S[i].columns[k]) + Force(ZERO, moving_on, WORLD)
+        momentum_rate = g.Ic[i] @ Sd[i][k] + rates[i] @ r.S[i].columns[k]
+        return g.about(i, momentum_rate) + g.moved(g.momentum(i, k), total)
 
     return g.columns(column)
 
@@ -101,7 +108,7 @@ def _inertia_rates(r: Posed, v: PerBody[Motion]) -> PerBody[Inertia]:
 
 def centroidal_inertia(model: Model, q: Vector) -> Block:
     """I_G, 6 x 6: mass, and the inertia of the frozen robot about its centre of mass (paper 004, eq. 30, 31)."""
-    return _inertia_matrix(centroid(model, q))
+    return _inertia_matrix(centroid(body(model, q)))
 
 
 def _inertia_matrix(g: Centroid) -> Block:
@@ -113,7 +120,7 @@ def _inertia_matrix(g: Centroid) -> Block:
 
 def centroidal_inertia_rate(model: Model, q: Vector, nu: Vector) -> Block:
     """The rate of the rotational part of I_G along nu, 3 x 3; the centre of mass it is about moves with p / m."""
-    g = centroid(model, q)
+    g = centroid(body(model, q))
     rate = _inertia_rates(g.robot, velocities(g.robot, nu))[WORLD]
     p, c = rate.h, g.c
     full = sym_full(rate.I)
@@ -138,7 +145,7 @@ def centroidal_momentum_rate(model: Model, q: Vector, nu: Vector, dnu: Vector) -
 
 def _about_com(r: Posed, f: Force) -> list[Scalar]:
     """A wrench on the whole robot, about its centre of mass."""
-    c = scale(_per_mass(r.model), subtree_first_moments(r.model, r.X)[WORLD])
+    c = scale(per_mass(r.model), subtree_first_moments(r.model, r.X)[WORLD])
     return [*f.lin, *sub(f.ang, cross(c, f.lin))]
 
 

@@ -22,77 +22,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from fallingcat.algorithms.axes import Axes, axes
 from fallingcat.algorithms.dense import Matrix
 from fallingcat.algorithms.dense import transpose as transposed
 from fallingcat.algorithms.minverse import inverse_mass_matrix
 from fallingcat.algorithms.posed import PerBody, Posed, Vector, common, composite_inertias
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
-from fallingcat.spatial import Force, Inertia, Motion
+from fallingcat.spatial import Inertia, Motion
 from fallingcat.spatial.coriolis import CoriolisFactor
-from fallingcat.spatial.vec3 import ZERO_MATRIX, Mat, matadd, neg, skew, transpose
-from fallingcat.tensors import Place, Triple, left_vectors, placed_dots, tensor_of_dots
+from fallingcat.spatial.vec3 import skew
+from fallingcat.tensors import Triple, left_vectors, placed_dots, tensor_of_dots
 
 Tensor = Any
 """Three nested lists, or a traced tensor."""
 Block = list[list[Scalar]]
 
 
-@dataclass(frozen=True)
-class Axis:
-    """One axis of one joint."""
-
-    body: int
-    nu: int
-    """Its entry in nu."""
-    S: Motion
-    """In common coordinates; a joint that follows another carries its multiplier here."""
-
-
-@dataclass(frozen=True)
-class Axes:
-    """All axes in the order of nu, and which of them carry a body."""
-
-    all: list[Axis]
-    of: PerBody[list[int]]
-    """The axes of a body's own joint."""
-    path: PerBody[list[int]]
-    """The axes of a body's own joint and of all joints that carry it."""
-
-    def up_to(self, axis: int) -> list[int]:
-        """The axes of the joint of an axis, and of the joints that carry it."""
-        return self.path[self.all[axis].body]
-
-    def below(self, axis: int) -> list[int]:
-        """The axes of the joints that carry the joint of an axis."""
-        own = set(self.of[self.all[axis].body])
-        return [x for x in self.up_to(axis) if x not in own]
-
-    def place(self, i: int, j: int, k: int) -> Place:
-        """Where three axes meet in a tensor."""
-        return self.all[i].nu, self.all[j].nu, self.all[k].nu
-
-
-def axes(r: Posed) -> Axes:
-    """The axes of a robot."""
-    model = r.model
-    found = [
-        Axis(i, k, model.bodies[i].multiplier * S)
-        for i, _ in model.base_to_tip()
-        for k, S in zip(model.dofs(i), r.S[i].columns, strict=True)
-    ]
-    found.sort(key=lambda axis: axis.nu)
-    of: PerBody[list[int]] = {i: [] for i in r.S}
-    for number, axis in enumerate(found):
-        of[axis.body].append(number)
-    return Axes(found, of, {i: sorted(a for j in model.path(i) for a in of[j]) for i in r.S})
-
-
 def christoffel_symbols(model: Model, q: Vector) -> Tensor:
     """G with C_ij = sum_k G_ijk nu_k; for joints on R the Christoffel symbols of the first kind (4)."""
     r = common(model, q)
     a, Ic = axes(r), composite_inertias(r)
-    PK, pairs = _all_left_matrices(a, Ic), _pairs(a)
+    PK, pairs = _left_matrices(a, Ic), _pairs(a)
     triples: list[Triple] = []
     for pair, (x, t) in enumerate(pairs):
         for (i, j), part in _left_parts(a, x, t).items():
@@ -126,7 +77,7 @@ def christoffel_symbols_second_kind(model: Model, q: Vector) -> Tensor:
 def _left_vectors_by_axis(a: Axes, Ic: PerBody[Inertia], nv: int) -> Matrix:
     """Row i: the l_ij of all axes j, three numbers each; zero where i and j share no path."""
     pairs = _pairs(a)
-    found = left_vectors([x.S.entries() for x in a.all], _all_left_matrices(a, Ic), pairs) if pairs else []
+    found = left_vectors([x.S.entries() for x in a.all], _left_matrices(a, Ic), pairs) if pairs else []
     l = Matrix.zero(nv, 3 * len(a.all))
     for pair, (x, t) in enumerate(pairs):
         for (i, j), part in _left_parts(a, x, t).items():
@@ -157,16 +108,19 @@ def _left_parts(a: Axes, x: int, t: int) -> dict[tuple[int, int], int]:
     return {(x, t): 0} if a.all[x].body == a.all[t].body else {(x, t): 0, (t, x): 3}
 
 
-def _all_left_matrices(a: Axes, Ic: PerBody[Inertia]) -> list[Block]:
-    return [_left_matrices(CoriolisFactor.of(x.S, Ic[x.body]), Ic[x.body] @ x.S) for x in a.all]
+def _left_matrices(a: Axes, Ic: PerBody[Inertia]) -> list[Block]:
+    """[P, K] for every axis t, 6 x 6: l_it = P^T S_i, l_tj = K^T S_j."""
+    found = []
+    for x in a.all:
+        p, N, m = _parts(x.S, Ic[x.body])
+        found.append(Matrix.blocks([[-p, p], [N, m - N.T]]).rows)
+    return found
 
 
-def _left_matrices(B: CoriolisFactor, f: Force) -> Block:
-    """[P, K] for an axis t, 6 x 6: l_it = P^T S_i, l_tj = K^T S_j."""
-    p, m, N = skew(B.p), skew(f.ang), B.N
-    P = (_minus(p), N)
-    K = (p, matadd(m, _minus(transpose(N))))
-    return [[*P[half][r], *K[half][r]] for half in range(2) for r in range(3)]
+def _parts(S: Motion, I: Inertia) -> tuple[Matrix, Matrix, Matrix]:
+    """p^, N and m^ of B(S, I) and (p; m) = I S."""
+    B = CoriolisFactor.of(S, I)
+    return Matrix(skew(B.p)), Matrix(B.N), Matrix(skew((I @ S).ang))
 
 
 def mass_matrix_derivatives(model: Model, q: Vector) -> Tensor:
@@ -177,7 +131,7 @@ def mass_matrix_derivatives(model: Model, q: Vector) -> Tensor:
     """
     r = common(model, q)
     a, Ic = axes(r), composite_inertias(r)
-    changes = [_change_matrices(CoriolisFactor.of(x.S, Ic[x.body]), Ic[x.body] @ x.S) for x in a.all]
+    changes = [_change_matrices(x.S, Ic[x.body]) for x in a.all]
     pairs = [(x, t) for t in range(len(a.all)) for x in a.below(t)]
     triples: list[Triple] = []
     for pair, (x, t) in enumerate(pairs):
@@ -190,17 +144,11 @@ def mass_matrix_derivatives(model: Model, q: Vector) -> Tensor:
     return tensor_of_dots(S, changes, pairs, S, triples, model.nv, extra)
 
 
-def _change_matrices(B: CoriolisFactor, f: Force) -> Block:
+def _change_matrices(S: Motion, I: Inertia) -> Block:
     """6 x 12 for an axis t: S_x times it is what turns f_t beside S_x, -(S_x x* f_t), and (B + B^T) S_x."""
-    p, m = skew(B.p), skew(f.ang)
-    turned = [[*ZERO_MATRIX[r], *_minus(p)[r]] for r in range(3)] + [[*_minus(p)[r], *_minus(m)[r]] for r in range(3)]
-    NN = matadd(B.N, transpose(B.N))
-    change = [[*ZERO_MATRIX[r], *_minus(p)[r]] for r in range(3)] + [[*p[r], *NN[r]] for r in range(3)]
-    return [[*one, *other] for one, other in zip(turned, change, strict=True)]
-
-
-def _minus(A: Mat) -> Mat:
-    return (neg(A[0]), neg(A[1]), neg(A[2]))
+    p, N, m = _parts(S, I)
+    zero = Matrix.zero(3, 3)
+    return Matrix.blocks([[zero, -p, zero, -p], [-p, -m, p, N + N.T]]).rows
 
 
 @dataclass(frozen=True)

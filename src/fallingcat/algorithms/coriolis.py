@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from fallingcat.algorithms.dense import mirrored, transpose
-from fallingcat.algorithms.joint_dynamics import add_armature
+from fallingcat.algorithms.joint_dynamics import rotor_inertias
 from fallingcat.algorithms.kinematics import frame_transform
+from fallingcat.algorithms.pairs import Pairs
 from fallingcat.algorithms.posed import (
     PerBody,
     Posed,
@@ -33,7 +33,6 @@ from fallingcat.spatial import Force, Inertia, Motion, Subspace
 from fallingcat.spatial.coriolis import ColumnFactor, CoriolisFactor, NewtonFactor, OwnFactor
 
 Block = list[list[Scalar]]
-Blocks = dict[tuple[int, int], Block]
 Factorization = Literal["christoffel", "body"] | OwnFactor
 FACTORS: dict[str, type[CoriolisFactor] | type[NewtonFactor]] = {"christoffel": CoriolisFactor, "body": NewtonFactor}
 """The factorizations of one body's velocity products that have a name: eq. (12), and eq. (11)."""
@@ -101,25 +100,20 @@ def _body_factors(r: Posed, v: PerBody[Motion], factorization: Factorization) ->
 
 def coriolis_terms_in(r: Posed, nu: Vector, factorization: Factorization = "christoffel") -> CoriolisTerms:
     """The same for a robot in common coordinates."""
-    model = r.model
-    forces = axis_forces(r, nu, factorization)
-    C: Blocks = {}
-    M: Blocks = {}
-    rate: Blocks = {}
-    for j, _ in model.tip_to_base():
-        F1, F2, F3 = forces.F1[j], forces.F2[j], forces.F3[j]
-        F13 = [a + b for a, b in zip(F1, F3, strict=True)]
-        for i in model.path(j):  # lines 14-21
-            pairs = list(zip(r.S[i].columns, forces.Sd[i], strict=True))
-            C[i, j] = [[s @ f for f in F1] for s, _ in pairs]  # (29)
-            M[i, j] = [[s @ f for f in F2] for s, _ in pairs]  # (28)
-            rate[i, j] = [[sd @ f2 + s @ f for f2, f in zip(F2, F13, strict=True)] for s, sd in pairs]
+    f = axis_forces(r, nu, factorization)
+    C, M, rate = Pairs(r.model), Pairs(r.model, symmetric=True), Pairs(r.model, symmetric=True)
+    for j, _ in r.model.tip_to_base():
+        F32 = list(zip(f.F3[j], f.F2[j], strict=True))
+        F132 = [(F1 + F3, F2) for F1, (F3, F2) in zip(f.F1[j], F32, strict=True)]
+        for i in r.model.path(j):  # lines 14-21
+            S, SSd = r.S[i].columns, list(zip(r.S[i].columns, f.Sd[i], strict=True))
+            C[i, j] = S, f.F1[j]  # (29)
+            M[j, i] = f.F2[j], S  # (28)
+            rate[j, i] = F132, SSd
             if i != j:
-                C[j, i] = [[sd @ f2 + s @ f3 for s, sd in pairs] for f2, f3 in zip(F2, F3, strict=True)]  # (30)
-                M[j, i], rate[j, i] = transpose(M[i, j]), transpose(rate[i, j])
-        M[j, j], rate[j, j] = mirrored(M[j, j]), mirrored(rate[j, j])
-    gather = model.gather_blocks
-    return CoriolisTerms(gather(C), add_armature(model, gather(M)), gather(rate))
+                C[j, i] = F32, SSd  # (30)
+    M.add_diagonal(rotor_inertias(r.model))
+    return CoriolisTerms(C.matrix(), M.matrix(), rate.matrix())
 
 
 def coriolis_matrix(model: Model, q: Vector, nu: Vector, factorization: Factorization = "christoffel") -> Block:

@@ -11,7 +11,7 @@ where l_ji = B(S_i, I_t)^T S_j stands for joints of which one carries the other.
 
 from __future__ import annotations
 
-from fallingcat.algorithms.christoffel import Axes, axes
+from fallingcat.algorithms.axes import Axes, axes
 from fallingcat.algorithms.dense import Matrix
 from fallingcat.algorithms.posed import COMMON, Vector
 from fallingcat.algorithms.reduced import Shape, shape
@@ -19,7 +19,7 @@ from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force
 from fallingcat.spatial.coriolis import CoriolisFactor
-from fallingcat.spatial.vec3 import ZERO, Vec, add, neg, skew, transpose
+from fallingcat.spatial.vec3 import ZERO, Vec, add, neg, skew
 
 Block = list[list[Scalar]]
 
@@ -45,7 +45,7 @@ def _moments(g: Shape) -> list[list[Vec]]:
             own[x.nu - 6] = own[x.nu - 6] + B
     Q = [CoriolisFactor.of(A, g.Ic[0]) - B for A, B in zip(g.A, own, strict=True)]
     A = Matrix.columns(g.A)
-    QA = Matrix([row for x in Q for row in _rows_P(x)], 6) @ A
+    QA = Matrix([row for B in Q for row in _rows_P(B)], 6) @ A
     KA = Matrix([row for B, f in zip(own, g.f, strict=True) for row in _rows_K(B, f)], 6) @ A
     pairs = _between_joints(g, a, factors)
     b = [[ZERO for _ in range(n)] for _ in range(n)]
@@ -57,14 +57,14 @@ def _moments(g: Shape) -> list[list[Vec]]:
     return b
 
 
-def _rows_P(B: CoriolisFactor) -> Block:
+def _rows_P(B: CoriolisFactor) -> Matrix:
     """P^T: from x to the moment of B^T x."""
-    return [[*p, *N] for p, N in zip(skew(B.p), transpose(B.N), strict=True)]
+    return Matrix.blocks([[Matrix(skew(B.p)), Matrix(B.N).T]])
 
 
-def _rows_K(B: CoriolisFactor, f: Force) -> Block:
+def _rows_K(B: CoriolisFactor, f: Force) -> Matrix:
     """K^T: from x to the moment of B(x, I)^T S, with f = I S and B = B(S, I)."""
-    return [[*neg(p), *neg(add(m, N))] for p, m, N in zip(skew(B.p), skew(f.ang), B.N, strict=True)]
+    return -Matrix.blocks([[Matrix(skew(B.p)), Matrix(skew(f.ang)) + Matrix(B.N)]])
 
 
 def _between_joints(g: Shape, a: Axes, factors: list[CoriolisFactor]) -> dict[tuple[int, int], Vec]:

@@ -18,6 +18,7 @@ class Matrix:
     """A matrix over any scalar, as rows; a row can be taken out with A[i], a block with A[a:b, c:d]."""
 
     __slots__ = ("rows", "width")
+    __array_ufunc__ = None  # numbers of NumPy leave products with a matrix to it
 
     def __init__(self, rows: Iterable[Sequence[Scalar]], width: int | None = None) -> None:
         self.rows: list[list[Scalar]] = [list(row) for row in rows]
@@ -98,6 +99,10 @@ class Matrix:
         """A B that is known to be symmetric: half of it is computed."""
         return self._times(other, symmetric=True)
 
+    def gram(self) -> Matrix:
+        """A A^T, entry by entry: zeros that are known cost nothing."""
+        return Matrix([[scalar.dot(a, b) for b in self.rows] for a in self.rows], len(self))
+
     def _times(self, other: Matrix, negate: bool = False, symmetric: bool = False) -> Matrix:
         if not (len(self) and self.width and other.width):
             return Matrix.zero(len(self), other.width)
@@ -106,6 +111,42 @@ class Matrix:
     def _each(self, other: Matrix, f: Callable[[Scalar, Scalar], Scalar]) -> Matrix:
         pairs = zip(self.rows, other.rows, strict=True)
         return Matrix([[f(x, y) for x, y in zip(a, b, strict=True)] for a, b in pairs], self.width)
+
+    def scale_rows(self, d: Sequence[Scalar]) -> Matrix:
+        """diag(d) A."""
+        return Matrix([[s * x for x in row] for s, row in zip(d, self.rows, strict=True)], self.width)
+
+    def scale_columns(self, d: Sequence[Scalar]) -> Matrix:
+        """A diag(d)."""
+        return Matrix([[x * s for x, s in zip(row, d, strict=True)] for row in self.rows], self.width)
+
+    def scale_symmetric(self, d: Sequence[Scalar]) -> Matrix:
+        """diag(d) A diag(d), as symmetric as A to the last bit."""
+        return Matrix(
+            [[x * (a * b) for x, b in zip(row, d, strict=True)] for a, row in zip(d, self.rows, strict=True)], self.width
+        )
+
+    def plus_diagonal(self, d: Sequence[Scalar]) -> Matrix:
+        """A + diag(d)."""
+        return Matrix([[x + d[i] if i == j else x for j, x in enumerate(row)] for i, row in enumerate(self.rows)], self.width)
+
+    @property
+    def diagonal(self) -> list[Scalar]:
+        return [row[i] for i, row in enumerate(self.rows)]
+
+    @staticmethod
+    def from_columns(columns: Iterable[Sequence[Scalar]], height: int) -> Matrix:
+        """From columns of `height` entries each, of which there may be none."""
+        return Matrix(columns, height).T
+
+    def take(self, columns: Iterable[int]) -> Matrix:
+        """Some columns, in the order given."""
+        chosen = list(columns)
+        return Matrix([[row[j] for j in chosen] for row in self.rows], len(chosen))
+
+    def each_column(self, f: Callable[[Sequence[Scalar]], Sequence[Scalar]]) -> Matrix:
+        """With f, which keeps the length, applied to every column."""
+        return Matrix.from_columns([f(column) for column in self.T], len(self))
 
     def mirrored(self) -> Matrix:
         """With the lower half repeating the upper one: symmetric to the last bit."""
@@ -125,6 +166,13 @@ def factor(A: Rows, least: Sequence[float] | None = None) -> tuple[list[list[Sca
 
     least: what each pivot must exceed; otherwise it is NaN, and so is everything that depends on it.
     """
+    if least is None:
+        return factor_by(A, lambda j, d: 1.0 / d)
+    return factor_by(A, lambda j, d: 1.0 / scalar.where_less(least[j], d, d, math.nan))
+
+
+def factor_by(A: Rows, inverse_of_pivot: Callable[[int, Scalar], Scalar]) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """The same, with the inverses of pivots made as one likes, from their number and size."""
     n = len(A)
     L: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     Dinv: list[Scalar] = []
@@ -133,13 +181,12 @@ def factor(A: Rows, least: Sequence[float] | None = None) -> tuple[list[list[Sca
         d = A[j][j]
         for k in range(j):
             d = d - LD[j][k] * L[j][k]
-        Dinv.append(1.0 / (d if least is None else scalar.where_less(least[j], d, d, math.nan)))
+        Dinv.append(inverse_of_pivot(j, d))
         for i in range(j + 1, n):
             x = A[i][j]
             for k in range(j):
                 x = x - LD[i][k] * L[j][k]
-            LD[i][j] = x
-            L[i][j] = x * Dinv[j]
+            LD[i][j], L[i][j] = x, x * Dinv[j]
     return L, Dinv
 
 

@@ -53,11 +53,11 @@ def frame_velocity_derivatives(
     nu = view.X @ nu_a
     v = velocities(r, nu)
     unused = dict.fromkeys(v, Motion.zero(r.root))  # accelerations have no part in this
-    seen = Seen(r, model.frame(frame), representation)
-    columns, v_f, rel = seen.columns(v, unused, nu, [0.0] * model.nv), v[seen.body], seen.relative
-    dq = seen.matrix(columns, lambda x: x.Pd + rel(x.S).cross(v_f))
-    dv = seen.matrix(columns, lambda x: x.S)
-    return FrameVelocityDerivatives(*(D.rows for D in (view.by_velocity(nu, dq, dv) if view.moves else (dq, dv))))
+    view_f = FrameView(r, model.frame(frame), representation)
+    columns, v_f, rel = view_f.columns(v, unused, nu, [0.0] * model.nv), v[view_f.body], view_f.relative
+    dq = view_f.matrix(columns, lambda x: x.Pd + rel(x.S).cross(v_f))
+    dv = view_f.matrix(columns, lambda x: x.S)
+    return FrameVelocityDerivatives(*(D.rows for D in view.by_velocity(nu, dq, dv)))
 
 
 def frame_acceleration_derivatives(
@@ -69,23 +69,23 @@ def frame_acceleration_derivatives(
     dnu = view.minus_drift(y, nu)
     v = velocities(r, nu)
     a = accelerations(r, velocity_products(r, nu, v), dnu, Motion.zero(r.root))
-    seen = Seen(r, model.frame(frame), representation)
-    columns, v_f, rel = seen.columns(v, a, nu, dnu), v[seen.body], seen.relative
-    b = a[seen.body] + rel(v_f).cross(v_f)
+    view_f = FrameView(r, model.frame(frame), representation)
+    columns, v_f, rel = view_f.columns(v, a, nu, dnu), v[view_f.body], view_f.relative
+    b = a[view_f.body] + rel(v_f).cross(v_f)
 
     def turning(dv: Motion) -> Motion:
         """The change of rel(v) x v."""
         return rel(dv).cross(v_f) + rel(v_f).cross(dv)
 
-    dq = seen.matrix(columns, lambda x: x.Pdd + x.Pd.cross(v_f) + turning(x.Pd) + rel(x.S).cross(b))
-    dv = seen.matrix(columns, lambda x: x.PdSd + x.S.cross(v_f) + turning(x.S))
-    da = seen.matrix(columns, lambda x: x.S)
-    found = view.by_acceleration(nu, y, dq, dv, da) if view.moves else (dq, dv, da)
+    dq = view_f.matrix(columns, lambda x: x.Pdd + x.Pd.cross(v_f) + turning(x.Pd) + rel(x.S).cross(b))
+    dv = view_f.matrix(columns, lambda x: x.PdSd + x.S.cross(v_f) + turning(x.S))
+    da = view_f.matrix(columns, lambda x: x.S)
+    found = view.by_acceleration(nu, y, dq, dv, da)
     return FrameAccelerationDerivatives(*(D.rows for D in found))
 
 
-class Seen:
-    """A frame of a robot in common coordinates, and where it is seen from."""
+class FrameView:
+    """A frame of a robot in common coordinates, and the viewpoint that its twist is expressed in."""
 
     def __init__(self, r: Posed, place: FrameOf, representation: str) -> None:
         self.robot, self.body = r, place.body

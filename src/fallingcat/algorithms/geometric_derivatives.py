@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from fallingcat import scalar
 from fallingcat.algorithms.aba import forward_dynamics
-from fallingcat.algorithms.frame_derivatives import Seen
+from fallingcat.algorithms.frame_derivatives import FrameView
 from fallingcat.algorithms.held_wrenches import Held, HeldWrenches
 from fallingcat.algorithms.minverse import inverse_mass_matrix
 from fallingcat.algorithms.posed import (
@@ -60,10 +60,10 @@ def placements(r: Posed) -> PerBody[list[Motion]]:
 def frame_pose_geometric_derivatives(model: Model, q: Vector, frame: str, representation: str = "body") -> Block:
     """6 x 6 per body, bodies in the order of `model.bodies`: the displacement of a frame by every placement."""
     r = common(model, q)
-    seen = Seen(r, model.frame(frame), representation)
-    P, path = placements(r), set(model.path(seen.body))
+    view_f = FrameView(r, model.frame(frame), representation)
+    P, path = placements(r), set(model.path(view_f.body))
     still = Motion.zero(r.root)
-    columns = [(seen.X @ (x if i in path else still)).entries() for i, _ in model.base_to_tip() for x in P[i]]
+    columns = [(view_f.X @ (x if i in path else still)).entries() for i, _ in model.base_to_tip() for x in P[i]]
     return [[column[k] for column in columns] for k in range(6)]
 
 
@@ -117,7 +117,7 @@ def held_in_subtrees(r: Posed, f_ext: Wrenches) -> PerBody[Held]:
     """Wrenches that the world holds, in common coordinates, summed over what joints carry; none where they are body-fixed."""
     if not isinstance(f_ext, HeldWrenches):
         return {}
-    total = {i: h.seen_from(r.X_own[i]) for i, h in f_ext.held.items()}
+    total = {i: h.pulled_back(r.X_own[i]) for i, h in f_ext.held.items()}
     for i, p in r.model.tip_to_base():
         if p != WORLD:
             total[p] = total[p] + total[i]

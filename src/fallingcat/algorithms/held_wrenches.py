@@ -52,7 +52,7 @@ class Held:
         both = self.moments is not None and other.moments is not None
         return Held(self.w + other.w, matadd(self.moments, other.moments) if both else None)  # type: ignore[arg-type]
 
-    def seen_from(self, X: Transform) -> Held:
+    def pulled_back(self, X: Transform) -> Held:
         """The same in the coordinates that X comes from: X^T w, and points p there."""
         w = X.T @ self.w
         if self.moments is None:
@@ -86,7 +86,7 @@ def minus_torques_of_change(dq: Block, r: Posed, wrenches: Wrenches) -> Block:
     if not isinstance(wrenches, HeldWrenches):
         return dq
     model, S = r.model, r.S
-    total = {i: h.seen_from(r.X_own[i]) for i, h in wrenches.held.items()}
+    total = {i: h.pulled_back(r.X_own[i]) for i, h in wrenches.held.items()}
     blocks: dict[tuple[int, int], Block] = {}
     for i, p in model.tip_to_base():
         own = [total[i].change(s) for s in S[i].columns]

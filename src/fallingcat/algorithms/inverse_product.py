@@ -25,19 +25,19 @@ Columns = dict[int, list[Scalar]]
 
 @dataclass(frozen=True)
 class Factors:
-    """M^-1 = W D^-1 W^T, block by block."""
+    """M^-1 = W D^-1 W^T, block by block; no blocks where they are not known."""
 
     W: dict[tuple[int, int], Block]
     Dinv: PerBody[Block]
 
 
 def minus_inverse_times(
-    model: Model, Minv: Block, factors: Factors | None, right: Sequence[Block], known: Sequence[Columns]
+    model: Model, Minv: Block, factors: Factors, right: Sequence[Block], known: Sequence[Columns]
 ) -> list[Block]:
     """-M^-1 B for each B of `right`, where some columns of the results are known."""
     wanted = {(b, j): [row[j] for row in B] for b, B in enumerate(right) for j in range(model.nv) if j not in known[b]}
     found = {(b, j): column for b, columns in enumerate(known) for j, column in columns.items()}
-    if factors is None or not model.floating or not wanted:
+    if not factors.W or not model.floating or not wanted:
         found |= _dense(Minv, list(range(model.nv)), wanted)
     else:
         base = list(model.dofs(0))

@@ -6,14 +6,10 @@ The numbers are zero, and all of this folds away, unless the robot was loaded wi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
 
 from fallingcat import scalar
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
-
-Rows = TypeVar("Rows", bound=Sequence[Any])
-"""A matrix as a list of rows; a row is a list, or a mapping from columns to entries."""
 
 FRICTION_SPEED = 1e-2
 """Coulomb friction is friction * x / sqrt(x^2 + FRICTION_SPEED^2): smooth, and 0.7 of it at this speed (rad/s, m/s)."""
@@ -39,25 +35,27 @@ def joint_torques(model: Model, tau: list[Scalar], nu: Sequence[Scalar], dnu: Se
     return [t + p + r for t, p, r in zip(tau, passive, rotors, strict=True)]
 
 
-def add_armature(model: Model, M: Rows) -> Rows:
-    """M plus the reflected rotor inertias on its diagonal."""
+def rotor_inertias(model: Model) -> list[Scalar]:
+    """What the reflected inertias of the rotors add to the diagonal of M."""
+    total: list[Scalar] = [0.0] * model.nv
     for i, body in enumerate(model.bodies):
         for k in model.dofs(i):
-            M[k][k] = M[k][k] + body.armature * body.multiplier * body.multiplier
-    return M
+            total[k] = total[k] + body.armature * body.multiplier * body.multiplier
+    return total
 
 
-def add_passive_derivatives(model: Model, dnu: Rows, nu: Sequence[Scalar]) -> Rows:
-    """The derivative of tau with respect to nu plus that of the passive torques, on its diagonal."""
+def passive_derivatives(model: Model, nu: Sequence[Scalar]) -> list[Scalar]:
+    """The derivatives of the passive torque k with respect to nu_k; there are no others."""
+    total: list[Scalar] = [0.0] * model.nv
     for i, body in enumerate(model.bodies):
         square = body.multiplier * body.multiplier
         for k, x in zip(model.dofs(i), model.speeds(i, nu), strict=True):
-            dnu[k][k] = dnu[k][k] + square * body.damping
+            total[k] = total[k] + square * body.damping
             if body.friction != 0.0:
                 s = x * x + FRICTION_SPEED * FRICTION_SPEED
                 slope = FRICTION_SPEED * FRICTION_SPEED / (s * scalar.sqrt(s))
-                dnu[k][k] = dnu[k][k] + square * body.friction * slope
-    return dnu
+                total[k] = total[k] + square * body.friction * slope
+    return total
 
 
 def passive_second_derivatives(model: Model, nu: Sequence[Scalar]) -> list[Scalar]:

@@ -21,11 +21,12 @@ from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, MatrixRotation, Motion, Transform
 from fallingcat.spatial.transform import Identity
 from fallingcat.spatial.vec3 import ZERO, add, mat, scale, transpose
+from fallingcat.spatial.vectors import Frame
 
 
-def world_transforms(model: Model, X: PerBody[Transform]) -> PerBody[Transform]:
-    """X_iw, from world coordinates to those of body i."""
-    X_w: PerBody[Transform] = {WORLD: Identity.between(WORLD, WORLD)}
+def world_transforms(model: Model, X: PerBody[Transform], root: Frame = WORLD) -> PerBody[Transform]:
+    """X_iw, from the coordinates of the world, or of the root of a posed robot, to those of body i."""
+    X_w: PerBody[Transform] = {WORLD: Identity.between(root, root)}
     for i, p in model.base_to_tip():
         X_w[i] = X[i] @ X_w[p]
     return X_w

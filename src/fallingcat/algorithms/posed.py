@@ -207,12 +207,3 @@ def axis_rates(r: Posed, i: int, nu: Vector, v: PerBody[Motion]) -> list[Motion]
     carried = r.X[i] @ v[r.model.bodies[i].parent]
     rates = r.S[i].carried_along(carried, r.speeds(i, nu))
     return [a + b for a, b in zip(rates.columns, r.ring(i, nu).columns, strict=True)]
-
-
-DEEP = 16
-"""Joints on a path from which on it pays to carry everything to common coordinates, or to avoid sums along the path."""
-
-
-def is_shallow(model: Model) -> bool:
-    """Are all paths shorter than that?"""
-    return max((len(list(model.path(i))) for i, _ in model.base_to_tip()), default=0) <= DEEP

@@ -1,4 +1,4 @@
-"""The base twist in nu seen otherwise than body-fixed: what changes when a state is displaced (papers 000, Sec. 4.1, and 004).
+"""The base twist in nu, mixed or inertial: what changes when a state is displaced (papers 000, Sec. 4.1, and 004).
 
 The state holds v_a, and v = X v_a is body-fixed. X depends on the pose H of the base; when H moves to H exp(z),
 
@@ -59,12 +59,11 @@ class View:
 
     def by_velocity(self, nu: Vector, dq: Matrix, dv: Matrix) -> tuple[Matrix, Matrix]:
         """Derivatives of f(q, X nu_a) by q, with nu_a held, and by nu_a; from those of f(q, nu)."""
-        return dq + dv @ self.turn(nu), dv @ self.X
+        return dq, dv
 
     def by_acceleration(self, nu: Vector, y: Vector, dq: Matrix, dv: Matrix, da: Matrix) -> tuple[Matrix, Matrix, Matrix]:
         """The same of f(q, nu, dnu) with dnu = y - drift(nu), y = X dnu_a, where dnu_a is held as well."""
-        dq, dv = self.by_velocity(nu, dq, dv - da @ self.drift_dv(nu))
-        return dq + da @ self.turn(y), dv, da @ self.X
+        return dq, dv, da
 
     def _with_joints(self, block: Rows, joints: float) -> Matrix:
         """blkdiag(a 6 x 6 block for the base, a multiple of the identity for the joints); a fixed base has no block."""
@@ -93,10 +92,21 @@ class View:
 NONE = Matrix.zero(3, 3)
 
 
-class Inertial(View):
-    """v_a is the twist of the base in the coordinates of the world: X is the adjoint of the pose, turn(v) = ad(v)."""
+class Moving(View):
+    """The axes of v_a move in the body."""
 
     moves = True
+
+    def by_velocity(self, nu: Vector, dq: Matrix, dv: Matrix) -> tuple[Matrix, Matrix]:
+        return dq + dv @ self.turn(nu), dv @ self.X
+
+    def by_acceleration(self, nu: Vector, y: Vector, dq: Matrix, dv: Matrix, da: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+        dq, dv = self.by_velocity(nu, dq, dv - da @ self.drift_dv(nu))
+        return dq + da @ self.turn(y), dv, da @ self.X
+
+
+class Inertial(Moving):
+    """v_a is the twist of the base in the coordinates of the world: X is the adjoint of the pose, turn(v) = ad(v)."""
 
     def transform(self) -> Transform:
         return joint_kinematics(self.model, self.q)[0][0]
@@ -108,10 +118,8 @@ class Inertial(View):
         return Matrix.blocks([[NONE, -F], [-F, -N]])
 
 
-class Mixed(View):
+class Mixed(Moving):
     """v_a has the orientation of the world and its origin in the base; its rate has w x v besides."""
-
-    moves = True
 
     def transform(self) -> Transform:
         X_0w = joint_kinematics(self.model, self.q)[0][0]

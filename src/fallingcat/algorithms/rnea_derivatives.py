@@ -14,14 +14,13 @@ twist in nu is held fixed in body coordinates.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
-from fallingcat.algorithms.dense import Matrix, mirrored, transpose
+from fallingcat.algorithms.dense import Matrix
 from fallingcat.algorithms.held_wrenches import minus_torques_of_change
-from fallingcat.algorithms.joint_dynamics import add_armature, add_passive_derivatives
+from fallingcat.algorithms.joint_dynamics import passive_derivatives, rotor_inertias
 from fallingcat.algorithms.moving_axes import axis_derivatives
-from fallingcat.algorithms.pair_table import PairTable, carried_dofs, carrying_dofs, has_many_pairs, own_blocks
+from fallingcat.algorithms.pairs import Pairs
 from fallingcat.algorithms.posed import (
     NO_FORCES,
     PerBody,
@@ -36,7 +35,6 @@ from fallingcat.algorithms.posed import (
     velocity_products,
 )
 from fallingcat.algorithms.representations import view_of
-from fallingcat.algorithms.rnea import force
 from fallingcat.algorithms.rnea import forces as rnea_forces
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
@@ -44,10 +42,6 @@ from fallingcat.spatial import Force, Inertia, Motion
 from fallingcat.spatial.coriolis import CoriolisFactor
 
 Block = list[list[Scalar]]
-Blocks = dict[tuple[int, int], Block]
-
-MANY = 32
-"""Degrees of freedom beyond which the pairs of joints of a deep tree are listed in tables instead of written out."""
 
 
 class InverseDynamicsDerivatives(NamedTuple):
@@ -104,27 +98,23 @@ def derivatives_in(r: Posed, nu: Vector, dnu: Vector, f_ext: Wrenches = NO_FORCE
     model = r.model
     v = velocities(r, nu)
     a = accelerations(r, velocity_products(r, nu, v), dnu, r.gravity)
-    columns: PerBody[list[AxisColumns]] = {}
-    Ic, Bc, Fc = r.I | {WORLD: Inertia.zero(r.root)}, {WORLD: CoriolisFactor.zero(r.root)}, {WORLD: Force.zero(r.root)}
-    for i, I in r.I.items():
-        columns[i] = axis_columns(r, i, v, a, nu, dnu)
-        Bc[i] = CoriolisFactor.of(v[i], I)
-        Fc[i] = force(r, i, v, a, f_ext)
-    dq: Blocks = {}
-    dv: Blocks = {}
-    M: Blocks = {}
-    listed = has_many_pairs(model, MANY)
+    Ic, Bc, Fc = r.I | {WORLD: Inertia.zero(r.root)}, factors(r, v), rnea_forces(r, v, a, f_ext)
+    axes = {i: axis_columns(r, i, v, a, nu, dnu) for i in r.S}
+    dq, dv, M = Pairs(model), Pairs(model), Pairs(model, symmetric=True)
     for i in inwards(r, Ic, Bc, Fc):
-        _fill([i] if listed else model.path(i), columns, Ic[i], Bc[i], Fc[i], dq, dv, M)
-    if listed:
-        of_axes = {i: forces(columns[i], Ic[i], Bc[i], Fc[i]) for i in columns}
-        found = _as_tables(model, nu, columns, of_axes, dq, dv, M)
-        return found._replace(dtau_dq=minus_torques_of_change(found.dtau_dq, r, f_ext))
-    return InverseDynamicsDerivatives(
-        minus_torques_of_change(model.gather_blocks(dq), r, f_ext),
-        add_passive_derivatives(model, model.gather_blocks(dv), nu),
-        add_armature(model, model.gather_blocks(M)),
-    )
+        IS, BS, df_dq, df_dnu = axis_forces(axes[i], Ic[i], Bc[i], Fc[i])
+        both = list(zip(BS, IS, strict=True))
+        for j in model.path(i):  # joint j carries joint i, or is joint i
+            dq[i, j] = both, [(y.Pd, y.Pdd) for y in axes[j]]
+            dv[i, j] = both, [(y.S, y.PdSd) for y in axes[j]]
+            M[i, j] = IS, r.S[j].columns
+            if j != i:
+                dq[j, i] = r.S[j].columns, df_dq
+                dv[j, i] = r.S[j].columns, df_dnu
+        dq.add_own(i, [[x.dS[k] @ Fc[i] for x in axes[i]] for k in range(len(IS))])
+    dv.add_diagonal(passive_derivatives(model, nu))
+    M.add_diagonal(rotor_inertias(model))
+    return InverseDynamicsDerivatives(minus_torques_of_change(dq.matrix(), r, f_ext), dv.matrix(), M.matrix())
 
 
 def factors(r: Posed, v: PerBody[Motion]) -> PerBody[CoriolisFactor]:
@@ -149,76 +139,24 @@ def axis_columns(r: Posed, i: int, v: PerBody[Motion], a: PerBody[Motion], nu: V
 
 
 class AxisForces(NamedTuple):
-    """What the axes of one joint bring about in the bodies that they move, summed; one force per axis."""
+    """What the axes of one joint cause in the bodies that they move, summed; one force per axis."""
 
     I: list[Force]
     """Ic S"""
     B: list[Force]
-    """2 Bc^T S"""
+    """2 Bc^T S: a moment without a force."""
     dq: list[Force]  # (3)
     dnu: list[Force]  # (5)
 
 
-def forces(columns: list[AxisColumns], Ic: Inertia, Bc: CoriolisFactor, Fc: Force) -> AxisForces:
+def axis_forces(axes: list[AxisColumns], Ic: Inertia, Bc: CoriolisFactor, Fc: Force) -> AxisForces:
     """The forces of a joint's axes on the bodies it carries."""
     return AxisForces(
-        [Ic @ x.S for x in columns],
-        [2.0 * Bc.transposed(x.S) for x in columns],
-        [2.0 * (Bc @ x.Pd) + Ic @ x.Pdd + x.S.cross(Fc) for x in columns],
-        [2.0 * (Bc @ x.S) + Ic @ x.PdSd for x in columns],
+        [Ic @ x.S for x in axes],
+        [2.0 * Bc.transposed(x.S) for x in axes],
+        [2.0 * (Bc @ x.Pd) + Ic @ x.Pdd + x.S.cross(Fc) for x in axes],
+        [2.0 * (Bc @ x.S) + Ic @ x.PdSd for x in axes],
     )
-
-
-def _fill(
-    path: Iterable[int], columns: PerBody[list[AxisColumns]], Ic: Inertia, Bc: CoriolisFactor, Fc: Force,
-    dq: Blocks, dv: Blocks, M: Blocks,
-) -> None:  # fmt: skip
-    """The blocks of the first joint of a path with itself and with the others, which carry it."""
-    i, *_ = path = list(path)
-    rows_I, rows_B, force_q, force_v = forces(columns[i], Ic, Bc, Fc)
-    for j in path:
-        pairs = [(IS, BS) for IS, BS in zip(rows_I, rows_B, strict=True)]
-        dq[i, j] = [[y.Pd @ BS + y.Pdd @ IS for y in columns[j]] for IS, BS in pairs]
-        dv[i, j] = [[y.S @ BS + y.PdSd @ IS for y in columns[j]] for IS, BS in pairs]
-        M[i, j] = [[y.S @ IS for y in columns[j]] for IS in rows_I]
-        if j != i:
-            dq[j, i] = [[y.S @ f for f in force_q] for y in columns[j]]
-            dv[j, i] = [[y.S @ f for f in force_v] for y in columns[j]]
-            M[j, i] = transpose(M[i, j])
-    M[i, i] = mirrored(M[i, i])
-    for k, x in enumerate(columns[i]):
-        for m, dS in enumerate(x.dS):
-            dq[i, i][m][k] = dq[i, i][m][k] + dS @ Fc
-
-
-def _as_tables(
-    model: Model, nu: Vector, columns: PerBody[list[AxisColumns]], of_axes: PerBody[AxisForces], dq: Blocks, dv: Blocks, M: Blocks
-) -> InverseDynamicsDerivatives:
-    """The matrices with the pairs of joints listed; the blocks of each joint with itself are given."""
-    by_dof = {k: x for i in columns for k, x in zip(model.dofs(i), columns[i], strict=True)}
-    axes = [by_dof[k] for k in range(model.nv)]
-    force = {k: f for i in of_axes for k, *f in zip(model.dofs(i), *of_axes[i], strict=True)}
-    # 2 Bc^T S has no linear part, so nine numbers are enough.
-    of_q, of_v, of_M = PairTable(model.nv, 9), PairTable(model.nv, 9), PairTable(model.nv, 6)
-    columns_q = of_q.columns([[*x.Pd.ang, *x.Pdd.entries()] for x in axes])
-    columns_v = of_v.columns([[*x.S.ang, *x.PdSd.entries()] for x in axes])
-    columns_M = of_M.columns([x.S.entries() for x in axes])
-    forces_q = of_q.columns([force[k][2].entries() for k in range(model.nv)])
-    forces_v = of_v.columns([force[k][3].entries() for k in range(model.nv)])
-    carried = carried_dofs(model)
-    for i, _ in model.base_to_tip():
-        carrying = carrying_dofs(model, i)
-        for k in model.dofs(i):
-            IS, BS, _, _ = force[k]
-            of_q.row(k, [*BS.ang, *IS.entries()], columns_q, carrying)
-            of_v.row(k, [*BS.ang, *IS.entries()], columns_v, carrying)
-            of_M.row(k, IS.entries(), columns_M, carrying)
-            of_q.row(k, axes[k].S.entries(), forces_q, carried[i])
-            of_v.row(k, axes[k].S.entries(), forces_v, carried[i])
-    of_q.entries(own_blocks(model, dq))
-    of_v.entries(add_passive_derivatives(model, own_blocks(model, dv), nu))
-    of_M.entries(add_armature(model, own_blocks(model, M)), lower=True)
-    return InverseDynamicsDerivatives(of_q.matrix(), of_v.matrix(), of_M.matrix(symmetric=True))
 
 
 def gravity_torque_derivatives(model: Model, q: Vector, f_ext: Wrenches = NO_FORCES, representation: str = "body") -> Block:

@@ -18,7 +18,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fallingcat.algorithms.christoffel import Axes, Tensor, axes, mass_matrix_derivatives
+from fallingcat.algorithms.axes import Axes, axes
+from fallingcat.algorithms.christoffel import Tensor, mass_matrix_derivatives
 from fallingcat.algorithms.joint_dynamics import passive_second_derivatives
 from fallingcat.algorithms.posed import PerBody, Vector, accelerations, common, inwards, velocities, velocity_products
 from fallingcat.algorithms.rnea import force

@@ -46,9 +46,9 @@ def inverse_dynamics_second_derivatives(
     if not view.moves:
         return H
     r = common(model, q)
-    seen = Seen(view, nu, y, base_wrench(r, nu, dnu, NO_FORCES), derivatives_in(r, nu, dnu), H)
+    state = StateInView(view, nu, y, base_wrench(r, nu, dnu, NO_FORCES), derivatives_in(r, nu, dnu), H)
     return InverseDynamicsSecondDerivatives(
-        seen.tensor("q", "q"), seen.tensor("q", "nu"), seen.tensor("nu", "nu"), seen.tensor("dnu", "q")
+        state.tensor("q", "q"), state.tensor("q", "nu"), state.tensor("nu", "nu"), state.tensor("dnu", "q")
     )
 
 
@@ -62,7 +62,7 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Seen:
+class StateInView:
     """A floating robot at a state, its derivatives for a body-fixed twist, and the twist that its velocity has instead."""
 
     view: View

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fallingcat.algorithms.base_change import CENTER_OF_MASS, CENTROIDAL, Base, EquationsOfMotion
+from fallingcat.algorithms.base_change import EquationsOfMotion
+from fallingcat.algorithms.base_twist import CENTER_OF_MASS, CENTROIDAL, Base
 from fallingcat.algorithms.centroidal_derivatives import CentroidalMomentumDerivatives, CentroidalMomentumRateDerivatives
 from fallingcat.arrays.foreign import or_later
 from fallingcat.choices import REPRESENTATIONS, check_choice, check_representation

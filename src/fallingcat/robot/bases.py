@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fallingcat.algorithms.base_change import CENTER_OF_MASS, CENTROIDAL, Base
+from fallingcat.algorithms.base_twist import CENTER_OF_MASS, CENTROIDAL, Base
 from fallingcat.errors import InputError
 from fallingcat.model.joints import Representation
 from fallingcat.model.model import Model

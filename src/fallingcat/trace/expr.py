@@ -6,13 +6,16 @@ branches on its value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
 from typing import Any, NoReturn
 
 from fallingcat import scalar
 from fallingcat.errors import TraceError
+from fallingcat.tensors import Term, dot_of_vectors
 from fallingcat.trace.blocks import Entry, Pack, product
+from fallingcat.trace.choice import cheapest
+from fallingcat.trace.dot_matrix import PlacedDot, table_of_dots, worth_a_table
 from fallingcat.trace.dots import dot_table
 from fallingcat.trace.graph import Graph
 
@@ -197,7 +200,9 @@ class Block:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, k: int) -> Any:
+    def __getitem__(self, k: int | slice) -> Any:
+        if isinstance(k, slice):
+            return [self[i] for i in range(len(self))[k]]
         if not -len(self) <= k < len(self):
             raise IndexError(k)
         k %= len(self)
@@ -224,6 +229,44 @@ def _dots(
     return Block(graph, dot_table(graph, left, [ids(row) for row in B], jobs, size, slab, add, side), (size,))
 
 
+def _table(terms: Sequence[Term], rows: int, columns: int, symmetric: bool) -> Block:
+    graph = next(x.graph for term in terms for x in (*term.left, *term.right) if type(x) is Expr)
+    known: dict[int, tuple[int, ...]] = {}
+    """By the identity of a vector, all of which stay with the terms."""
+
+    def ids(vector: Sequence[Any]) -> tuple[int, ...]:
+        found = known.get(id(vector))
+        if found is None:
+            found = known[id(vector)] = tuple(node_id(graph, x) for x in vector)
+        return found
+
+    by_place: dict[tuple[int, int], list[Term]] = {}
+    for term in terms:
+        by_place.setdefault((term.row, term.column), []).append(term)
+    listed: list[PlacedDot] = []
+    for (i, j), parts in by_place.items():
+        if len(parts) == 1 and parts[0].factor == 1.0:
+            listed.append(PlacedDot(i, j, ids(parts[0].left), ids(parts[0].right)))
+        else:  # a sum, written out, takes one place of the table
+            total = sum(part.factor * dot_of_vectors(part.left, part.right) for part in parts)
+            listed.append(PlacedDot(i, j, (node_id(graph, total),), (graph.constant(1.0),)))
+    return Block(graph, table_of_dots(graph, listed, rows, columns, symmetric), (rows, columns))
+
+
+def _nodes_of(result: Any) -> Iterator[int]:
+    """The nodes of all symbols in nested lists, tuples and dictionaries."""
+    if isinstance(result, (Expr, Block)):
+        yield result.index
+    elif isinstance(result, (list, tuple, dict)):
+        for part in result.values() if isinstance(result, dict) else result:
+            yield from _nodes_of(part)
+
+
+def _cheapest(x: Sequence[Any], ways: Sequence[Callable[[], Any]]) -> Any:
+    graph = next(symbol.graph for symbol in x if type(symbol) is Expr)
+    return cheapest(graph, ways, _nodes_of, lambda result: isinstance(result, Block))
+
+
 scalar.register(
     Block,
     scalar.Functions(_no_number, _no_number, _no_number, _no_number, _no_number, dots=_dots),
@@ -238,5 +281,9 @@ scalar.register(
         lambda x, y, a, b: _combine("select", x, y, a, b),
         _matmul,
         _dots,
+        _table,
+        worth_a_table,
+        _cheapest,
+        lambda x: x.graph.kept.append(x.index),
     ),
 )

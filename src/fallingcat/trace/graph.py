@@ -5,6 +5,10 @@ A node is (operation, argument ids...), an input or a constant. Equal nodes are 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from fallingcat import announce
 from fallingcat.errors import TraceError
 from fallingcat.trace.rules import RULES, SYMBOLIC
@@ -15,7 +19,10 @@ LARGE = 300_000
 """Nodes at which a word is said: tracing goes on for seconds."""
 HOPELESS = 20_000_000
 """Nodes at which tracing ends: they take ten gigabytes, and compiling them would take half an hour and more memory yet."""
-_MILESTONES = frozenset((LARGE, HOPELESS))
+
+
+class TooManyNodesError(Exception):
+    """There are more nodes than were allowed."""
 
 
 class Graph:
@@ -27,12 +34,17 @@ class Graph:
         self.constants: list[float | None] = []
         """The value of every constant node, None for the others."""
         self._known: dict[Node, int] = {}
+        self._allowed: float = math.inf
+        self._next: float = LARGE
+        """The number of nodes at which something is to be said or done."""
+        self.kept: list[int] = []
+        """Nodes of results that other functions have in common with this one; see `scalar.keep`."""
 
     def _new(self, node: Node, constant: float | None) -> int:
         index = self._known.get(node)
         if index is None:
             index = len(self.nodes)
-            if index in _MILESTONES:
+            if index >= self._next:
                 self._grown(index)
             self._known[node] = index
             self.nodes.append(node)
@@ -41,13 +53,29 @@ class Graph:
 
     def _grown(self, size: int) -> None:
         """A word on the way, and an end where going on makes no sense."""
-        if size < HOPELESS:
-            announce.tracing(self.name, size)
-            return
-        raise TraceError(
-            f"{self.name}: the program for this robot has more than {HOPELESS:,} operations, too many to be compiled; "
-            f"robot.kernel({self.name!r}).eager(...) computes the same without compiling"
-        )
+        if size >= self._allowed:
+            raise TooManyNodesError
+        if size >= HOPELESS:
+            raise TraceError(
+                f"{self.name}: the program for this robot has more than {HOPELESS:,} operations, too many to be compiled; "
+                f"robot.kernel({self.name!r}).eager(...) computes the same without compiling"
+            )
+        announce.tracing(self.name, size)
+        self._next = min(HOPELESS, self._allowed)
+
+    @contextmanager
+    def at_most(self, count: float) -> Iterator[None]:
+        """Within, `TooManyNodesError` is raised when there are so many more nodes than now."""
+        before = self._allowed
+        self._allow(min(before, len(self.nodes) + count))
+        try:
+            yield
+        finally:
+            self._allow(before)
+
+    def _allow(self, size: float) -> None:
+        self._allowed = size
+        self._next = min(size, LARGE if len(self.nodes) <= LARGE else HOPELESS)
 
     def constant(self, value: float) -> int:
         value = float(value)

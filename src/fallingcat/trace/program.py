@@ -46,6 +46,8 @@ class Program:
     results: tuple[tuple[int, ...], ...]
     """Per output, the value of every entry in row-major order; empty for an output that is one block as a whole."""
     input_names: tuple[str, ...] = field(default=())
+    kept: tuple[int, ...] = ()
+    """Values that other programs have, too, computed in the same way; see `scalar.keep`."""
 
     @lazy
     def input_count(self) -> int:
@@ -167,8 +169,8 @@ def assemble(task: Task, graph: Graph, flats: Sequence[Any]) -> Program:
         raise TraceError(f"{task.name} cannot be traced: {error}") from error
     _taint(graph, outputs, sum(i.size for i in task.inputs))
     program = after_pass(_extract(task, graph, outputs))
-    instructions, results = start_sums(program.first, program.instructions, program.results)
-    return replace(program, instructions=instructions, results=results).verify()
+    instructions, results, kept = start_sums(program.first, program.instructions, program.results, program.kept)
+    return replace(program, instructions=instructions, results=results, kept=kept).verify()
 
 
 def _whole(graph: Graph, j: int, value: Any) -> list[int] | None:
@@ -206,6 +208,8 @@ def _taint(graph: Graph, outputs: list[list[int]], inputs: int) -> None:
     used = _needed(graph, outputs)
     unused = [i for i in range(inputs) if i not in used]
     guards = [i for i in used if is_lost_below_a_bound(graph, i)]
+    if graph.kept:
+        graph.kept += guards  # which of them the first entry needs is not the same in all functions
     if guards:
         reached = _needed(graph, [target[:1]])
         unused += [i for i in guards if i not in reached]
@@ -271,7 +275,8 @@ def _extract(task: Task, graph: Graph, outputs: list[list[int]]) -> Program:
         number[i] = first + len(instructions)
         instructions.append((node[0], tuple([number[a] for a in node[1:]])))
     results = tuple(() if is_whole(flat) else tuple(number[i] for i in flat) for flat in outputs)
-    return Program(task.name, task.inputs, task.outputs, tuple(constants), tuple(instructions), results)
+    kept = tuple(sorted({number[i] for i in graph.kept if number.get(i, 0) >= first}))
+    return Program(task.name, task.inputs, task.outputs, tuple(constants), tuple(instructions), results, kept=kept)
 
 
 def _choose_fused(nodes: list[Any], live: list[int], kept: set[int]) -> tuple[dict[int, Any], set[int]]:

@@ -27,8 +27,8 @@ class Term(NamedTuple):
     value: int
 
 
-Program = tuple[tuple[Instruction, ...], tuple[tuple[int, ...], ...]]
-"""Instructions and results."""
+Program = tuple[tuple[Instruction, ...], tuple[tuple[int, ...], ...], tuple[int, ...]]
+"""Instructions, results, and which of the kept values are left."""
 
 
 class Start(NamedTuple):
@@ -39,7 +39,9 @@ class Start(NamedTuple):
     terms: list[Term]
 
 
-def start_sums(first: int, instructions: Sequence[Instruction], results: Sequence[Sequence[int]]) -> Program:
+def start_sums(
+    first: int, instructions: Sequence[Instruction], results: Sequence[Sequence[int]], kept: Sequence[int] = ()
+) -> Program:
     """The instructions and results of an equal program with fewer instructions; values are numbered from `first`."""
     uses = Counter(chain.from_iterable(args for _, args in instructions))
     uses.update(value for flat in results for value in flat)
@@ -56,7 +58,7 @@ def start_sums(first: int, instructions: Sequence[Instruction], results: Sequenc
             terms = _terms(op, args, value, sums)
             if terms is not None and len(terms) <= LONGEST:
                 sums[value] = terms
-    return _renumbered(first, instructions, results, started, gone)
+    return _renumbered(first, instructions, results, kept, started, gone)
 
 
 def _terms(op: Any, args: tuple[int, ...], value: int, sums: dict[int, list[Term]]) -> list[Term] | None:
@@ -90,6 +92,7 @@ def _renumbered(
     first: int,
     instructions: Sequence[Instruction],
     results: Sequence[Sequence[int]],
+    kept: Sequence[int],
     started: dict[int, Start],
     gone: set[int],
 ) -> Program:
@@ -112,4 +115,5 @@ def _renumbered(
             kind = "fms" if k == 0 and not added else "fma" if term.positive else "fnma"
             total = make(kind, number[term.left], number[term.right], total)
         number[value] = total
-    return tuple(made), tuple(tuple(number[value] for value in flat) for flat in results)
+    flats = tuple(tuple(number[value] for value in flat) for flat in results)
+    return tuple(made), flats, tuple(number[value] for value in kept if value in number)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.text import Text
 
-from fallingcat.algorithms.base_change import CENTROIDAL
+from fallingcat.algorithms.base_twist import CENTROIDAL
 from fallingcat.apps import figures
 from fallingcat.apps.console import QUIET, STRONG, heading, progress, table
 from fallingcat.apps.papers import Check, output
@@ -67,7 +67,7 @@ def _numbers(robot: Robot, views: Sequence[View], wrong: Sequence[Slip]) -> dict
         "bases": {
             v.name: {
                 "energy": v.energy, "power": v.power, "smallest eigenvalue": v.smallest, "coupling": v.coupling,
-                "joints that feel the pelvis": v.feel, "errors": v.errors,
+                "joints that feel the pelvis": v.joints_with_torque, "errors": v.errors,
             }
             for v in views
         },
@@ -96,7 +96,7 @@ def _show_structure(console: Console, views: Sequence[View]) -> None:
     t = table("base", "coupling of base and joints", "joints that feel a wrench on the pelvis", "largest gravity torque, N m",
               right=(1, 2, 3))  # fmt: skip
     for v in views:
-        cells = f"{v.coupling:.2f}" if v.coupling else "0", f"{v.feel}", f"{np.abs(v.gravity[6:]).max():.1f}"
+        cells = f"{v.coupling:.2f}" if v.coupling else "0", f"{v.joints_with_torque}", f"{np.abs(v.gravity[6:]).max():.1f}"
         t.add_row(Text(v.name), *(Text(cell, style=STRONG if v.name == CENTROID else "") for cell in cells))
     console.print(t)
     console.print(Text("Coupling: the largest |M_ij| / √(M_ii M_jj) between base and joints.", style=QUIET))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat.algorithms import base_change, configuration
-from fallingcat.algorithms.base_change import CENTER_OF_MASS, CENTROIDAL, Base
+from fallingcat.algorithms.base_twist import CENTER_OF_MASS, CENTROIDAL, Base
 from fallingcat.apps.papers import Check
 from fallingcat.arrays import eager
 from fallingcat.functions import task
@@ -117,7 +117,7 @@ class View:
     """Eigenvalue of M."""
     coupling: float
     """The largest |M_ij| / sqrt(M_ii M_jj) between base and joints."""
-    feel: int
+    joints_with_torque: int
     """Joints that get a torque from a wrench on the pelvis (Remark IV.2)."""
     errors: dict[str, float] = field(default_factory=dict)
     """Worst over the representations."""
@@ -132,17 +132,17 @@ def view(s: Subject, name: str, base: Base, representations: Sequence[Representa
     change = change_of_base(s.robot, s.q, s.nu, base, "mixed")
     nu = change.velocity(s.nu)
     d = np.sqrt(np.diag(M))
-    felt = change.force(np.concatenate([np.ones(6), np.zeros(s.robot.n)]))[6:]
-    seen = View(
+    torques = change.force(np.concatenate([np.ones(6), np.zeros(s.robot.n)]))[6:]
+    result = View(
         name=name, M=M, gravity=g, energy=float(nu @ M @ nu / 2), power=float(change.force(s.tau) @ nu),
         smallest=float(np.linalg.eigvalsh(M)[0]), coupling=float(np.abs(M / np.outer(d, d))[:6, 6:].max()),
-        feel=int((felt != 0.0).sum()),
+        joints_with_torque=int((torques != 0.0).sum()),
     )  # fmt: skip
     if isinstance(base, str) and base != CENTROIDAL:
-        seen.worst("off the path", float(np.abs(np.delete(felt, _path(s.robot, base))).max()))
+        result.worst("off the path", float(np.abs(np.delete(torques, _path(s.robot, base))).max()))
     for representation in ("mixed",) if base == CENTROIDAL else representations:
-        _lemma_and_theorem(s, base, representation, seen)
-    return seen
+        _lemma_and_theorem(s, base, representation, result)
+    return result
 
 
 def _path(robot: Robot, link: str) -> list[int]:
@@ -159,7 +159,7 @@ def change_of_base(robot: Robot, q: Array, nu: Array, base: Base, representation
     return BaseChange(*call(robot, "base_change", q, nu, base=base, representation=representation))
 
 
-def _lemma_and_theorem(s: Subject, base: Base, representation: Representation, seen: View) -> None:
+def _lemma_and_theorem(s: Subject, base: Base, representation: Representation, result: View) -> None:
     robot, q = s.robot, s.q
     A = to_body(robot, q, representation)
     along = to_body(robot, q, "mixed") @ s.nu
@@ -171,25 +171,25 @@ def _lemma_and_theorem(s: Subject, base: Base, representation: Representation, s
     tau = call(robot, "inverse_dynamics", q, nu, dnu, representation=representation)
 
     if representation == "mixed" and base != CENTROIDAL:
-        seen.worst("twist", off(nu_new[:6], _twist(s, base)))
+        result.worst("twist", off(nu_new[:6], _twist(s, base)))
     T_rate = _slope(lambda x: base_change.base_change(robot.model, x, list(nu), base, representation).T, s, along)
-    seen.worst("T rate", off(change.T_rate, T_rate))
-    seen.worst("power", off(change.force(tau) @ nu_new, tau @ nu))
+    result.worst("T rate", off(change.T_rate, T_rate))
+    result.worst("power", off(change.force(tau) @ nu_new, tau @ nu))
     joints = np.concatenate([np.zeros(6), s.tau[6:]])
-    seen.worst("joint torques", off(change.force(joints), joints))
+    result.worst("joint torques", off(change.force(joints), joints))
     W = np.linalg.inv(change.T[:6, :6]).T
     wrench = np.concatenate([W, -change.T[:6, 6:].T @ W]) @ tau[:6]
-    seen.worst("base wrench", off(change.force(np.concatenate([tau[:6], 0.0 * tau[6:]])), wrench))
+    result.worst("base wrench", off(change.force(np.concatenate([tau[:6], 0.0 * tau[6:]])), wrench))
 
     for name, ours, theirs in zip("MCg", (M, C, g), change.equations(*own), strict=True):
-        seen.worst(f"{name} (24)", off(ours, theirs))
-    seen.worst("equations", off(M @ dnu_new + C @ nu_new + g, change.force(tau)))
-    seen.worst("energy", off(nu_new @ M @ nu_new, nu @ own.M @ nu))
+        result.worst(f"{name} (24)", off(ours, theirs))
+    result.worst("equations", off(M @ dnu_new + C @ nu_new + g, change.force(tau)))
+    result.worst("energy", off(nu_new @ M @ nu_new, nu @ own.M @ nu))
     M_rate = _slope(lambda x: base_change.equations_of_motion(robot.model, x, list(nu), base, representation).M, s, along)
     skew = M_rate - 2.0 * C
-    seen.worst("skew", off(skew, -skew.T))
+    result.worst("skew", off(skew, -skew.T))
     if isinstance(base, str) and base != CENTROIDAL:
-        _rerooted(s, base, representation, change, (M, C, g), nu_new, seen)
+        _rerooted(s, base, representation, change, (M, C, g), nu_new, result)
 
 
 def _twist(s: Subject, base: Base) -> Array:
@@ -204,7 +204,7 @@ def _twist(s: Subject, base: Base) -> Array:
 
 
 def _rerooted(
-    s: Subject, link: str, representation: Representation, change: BaseChange, equations: Any, nu: Array, seen: View
+    s: Subject, link: str, representation: Representation, change: BaseChange, equations: Any, nu: Array, result: View
 ) -> None:
     """Against a robot that was assembled with this base."""
     other = s.robot.with_base(link)
@@ -215,12 +215,12 @@ def _rerooted(
         call(other, "gravity_torque", q, representation=representation),
     )
     for name, ours, theirs in zip("MCg", equations, anew, strict=True):
-        seen.worst(f"{name} anew", off(ours, theirs))
+        result.worst(f"{name} anew", off(ours, theirs))
     for frame in (s.robot.base, s.robot.link_names[-1]):
         J = call(s.robot, "frame_jacobian", s.q, frame=frame, representation=representation)
         J_anew = call(other, "frame_jacobian", q, frame=frame, representation=representation)
-        seen.worst("Jacobian", off(change.jacobian(J), J_anew))
-        seen.worst("velocity", off(J_anew @ nu, J @ np.linalg.solve(change.T, nu)))
+        result.worst("Jacobian", off(change.jacobian(J), J_anew))
+        result.worst("velocity", off(J_anew @ nu, J @ np.linalg.solve(change.T, nu)))
 
 
 def _slope(f: Callable[[list[complex]], Any], s: Subject, along: Array) -> Array:

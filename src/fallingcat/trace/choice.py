@@ -1,0 +1,61 @@
+"""A choice between ways to compute the same, by counting.
+
+Every way is traced; the one whose results need the fewest operations stays. What is counted is what single calls take: an
+operation of straight code is one, while products of blocks run in loops on vectors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from fallingcat.trace.graph import Graph, TooManyNodesError
+from fallingcat.trace.ops import OPS
+
+T = TypeVar("T")
+
+VECTOR = 8
+"""Operations of a product of blocks that take the time of one in straight code."""
+
+
+FEW, PATIENCE = 1000, 1.5
+"""Nodes that a way may make, and that many times what another way costs: not all of them are needed in the end."""
+
+
+def cheapest(
+    graph: Graph, ways: Sequence[Callable[[], T]], nodes_of: Callable[[Any], Iterator[int]], is_table: Callable[[Any], bool]
+) -> T:
+    """The result of the cheapest way; of equal ones, the first. `nodes_of` finds the nodes of a result.
+
+    The last way, the one that grows least with the robot, is traced first; the others only as far as they can still win.
+    """
+    least, found = math.inf, False
+    for way in reversed(ways):
+        try:
+            with graph.at_most(FEW + PATIENCE * least):
+                result = way()
+        except TooManyNodesError:
+            continue
+        if is_table(result):  # code that does not grow with the number of entries: written out, they would be too many
+            return result
+        of_this = cost(graph, nodes_of(result))
+        if of_this <= least:
+            least, best, found = of_this, result, True
+    if not found:
+        raise TooManyNodesError  # of a choice that this one is a part of
+    return best
+
+
+def cost(graph: Graph, results: Iterator[int]) -> float:
+    """Of all that the results depend on."""
+    needed = set(results)
+    nodes: list[Any] = graph.nodes
+    total = 0.0
+    for i in range(max(needed, default=-1), -1, -1):
+        if i in needed and graph.constants[i] is None:
+            op, *args = nodes[i]
+            if op != "input":
+                needed.update(args)
+                total += OPS[op].flops if isinstance(op, str) else op.flops / VECTOR
+    return total
