@@ -41,7 +41,7 @@ def robot(request: pytest.FixtureRequest) -> fc.Robot:
 
 
 def product_of_places(r: Any, q: Any) -> Any:
-    """Somebody's own rows: not linear in anything."""
+    """Rows of one's own: not linear in anything."""
     H = r.frame_pose(q, frame="hand")
     return [H[2, 3] * H[0, 3] - 0.01, H[0, 0] * H[1, 3] + q[-1]]
 
@@ -133,13 +133,13 @@ def rate_of_perturbations(c: fc.Constraints, q: Array, nu: Array, tau: Array, y:
         N = np.linalg.svd(c.jacobian(q_t))[2][robot.nv - k :].T
         u, _, vh = np.linalg.svd(N.T @ Z)
         Z_t = N @ u @ vh
-        seen = []
+        found = []
         for s in (h, -h):
             z = s * L.basis @ y
             moved = c.project(robot.integrate(q, z[: robot.nv]), nu + z[robot.nv :], tolerance=1e-13)
             q_s, nu_s = later(moved.q, moved.nu, t)
-            seen.append(np.concatenate([Z_t.T @ robot.difference(q_t, q_s), Z_t.T @ (nu_s - nu_t)]))
-        return (seen[0] - seen[1]) / (2 * h)
+            found.append(np.concatenate([Z_t.T @ robot.difference(q_t, q_s), Z_t.T @ (nu_s - nu_t)]))
+        return (found[0] - found[1]) / (2 * h)
 
     return (read(h) - read(-h)) / (2 * h), read(0.0)
 

@@ -19,7 +19,7 @@ GAINS = Gains(7.0, 3.0)
 
 
 def height_and_reach(r: Any, q: Any) -> Any:
-    """Somebody's own rows: not linear in anything."""
+    """Rows of one's own: not linear in anything."""
     H = r.frame_pose(q, frame=FRAME)
     return [H[2, 3] * H[0, 3] - 0.3, H[0, 0] + H[1, 3] * H[1, 3]]
 

@@ -1,4 +1,4 @@
-"""Operation counts of every function, kept in `counts.json` beside this file: they may fall, never rise.
+"""Operation counts of every function of robots and of constraints, kept in `counts.json` beside this file: they never rise.
 
 python -m tests.trace.counts            what differs from the file
 python -m tests.trace.counts --write    write the counts of this state to it
@@ -17,6 +17,8 @@ from bench.robots import ROBOTS, robot_file
 import fallingcat as fc
 from fallingcat.functions import FUNCTIONS, task
 from fallingcat.model.model import Model
+from fallingcat.robot import constraint_tasks
+from fallingcat.robot.constraint_sets import unactuated
 from fallingcat.trace import trace
 
 FILE = Path(__file__).with_name("counts.json")
@@ -29,9 +31,13 @@ Options = dict[str, Any]
 Counts = dict[str, int]
 
 
-def load(name: str) -> Model:
+def robot(name: str) -> fc.Robot:
     """A bundled robot, or one of the bench."""
-    return fc.load(robot_file(name), floating=ROBOTS[name].floating).model if name in ROBOTS else fc.load(name).model
+    return fc.load(robot_file(name), floating=ROBOTS[name].floating) if name in ROBOTS else fc.load(name)
+
+
+def load(name: str) -> Model:
+    return robot(name).model
 
 
 def cases(model: Model) -> Iterator[tuple[str, Options]]:
@@ -76,8 +82,89 @@ def _kind_of_base(base: Any) -> str:
     return "centroid" if base == "centroidal" else "link"
 
 
+# ---------------------------------------------------------------------------------------------------------------------
+# Constraints
+
+
+def height_of_the_hand(r: Any, q: Any) -> Any:
+    """A row of one's own."""
+    return [r.frame_pose(q, frame="panda_link8")[2, 3] - 0.2]
+
+
+GAINS = {"kp": 100.0, "kd": 20.0}
+FEET = [f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right")]
+SMALL_SETS: dict[str, tuple[list[fc.Constraint], Options]] = {
+    "spacearm, point": ([fc.point("hand")], {}),
+    "spacearm, loop": (
+        [
+            fc.hinge("link2", "hand", (0, 1, 1), "home"), fc.distance("link1", "hand"), fc.joint("joint3"),
+            fc.coupling("joint2", "joint1", (0.1, 0.5, -0.2, 0.3)),
+        ],
+        GAINS | {"damping": 0.01},
+    ),
+}  # fmt: skip
+"""Constraints and options of a robot, which is named before the comma; every run counts these."""
+LARGE_SETS: dict[str, tuple[list[fc.Constraint], Options]] = {
+    "quadruped, four points": ([fc.point(foot) for foot in FEET], {}),
+    "quadruped, redundant": ([fc.surface(foot) for foot in FEET], GAINS),
+    "hyq, four points": ([fc.point(f"{leg}_foot") for leg in ("lf", "rf", "lh", "rh")], GAINS),
+    "humanoid, two surfaces": ([fc.surface("left_sole"), fc.surface("right_sole")], {}),
+    "talos_reduced, two surfaces": ([fc.surface("left_sole_link"), fc.surface("right_sole_link")], GAINS),
+    "tree9, weld": ([fc.weld("helical_z_body", "revolute_z_body", "home")], {}),
+    "tree9, loops": (
+        [
+            fc.slider("revolute_z_body", "helical_z_body", (1, 0, 1), "home"), fc.rolling("prismatic_x_body", 0.3),
+            fc.distance("prismatic_z_body", "world", 1.5),
+        ],
+        GAINS,
+    ),
+    "cat, points": (
+        [fc.point("head", directions=[[0, 0, 1], [1, 1, 0]]), fc.point_to_point("front_left_lower_leg", "rear_left_lower_leg")],
+        GAINS,
+    ),
+    "panda, surface": ([fc.surface("panda_link8")], GAINS),
+    "panda, rows": ([fc.rows(height_of_the_hand)], GAINS),
+}  # fmt: skip
+SETS = SMALL_SETS | LARGE_SETS
+
+
+def constraint_cases(constraints: fc.Constraints) -> Iterator[tuple[str, Options]]:
+    """Every function of constraints: with the optional inputs that it cannot do without, and with all."""
+    for name in constraint_tasks.FUNCTIONS:
+        fixed = (("unactuated", unactuated(constraints.robot)),) if name == "inverse_dynamics" else None
+        least = constraint_tasks.completed(name, (), constraints.rows)
+        most = constraint_tasks.optional(name)
+        yield name, {"more": least, "fixed": fixed}
+        if most != least:
+            yield name, {"more": most, "wrenches": "body" if "wrenches" in most else "", "fixed": fixed}
+        if "wrenches" in most:
+            yield name, {"more": (*least, "wrenches"), "wrenches": "mixed", "fixed": fixed}
+
+
+def constraint_counts(name: str) -> Counts:
+    """The floating-point operations of every function of a set of constraints."""
+    given, options = SETS[name]
+    c = robot(name.partition(",")[0]).constraints(*given, **options)
+
+    def traced(function: str, case: Options) -> int:
+        return trace(constraint_tasks.task(c.robot.model, c.rows, function, **case)).operations
+
+    return {_label_of_inputs(f, case): traced(f, case) for f, case in constraint_cases(c)}
+
+
+def _label_of_inputs(name: str, case: Options) -> str:
+    words = [f"wrenches={case['wrenches']}" if word == "wrenches" else word for word in case["more"]]
+    return f"{name}({', '.join(words)})" if words else name
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The file
+
+
 def counts(name: str) -> Counts:
-    """The floating-point operations of every function of a robot."""
+    """The floating-point operations of every function of a robot, or of a set of constraints."""
+    if name in SETS:
+        return constraint_counts(name)
     model = load(name)
     return {label(f, options): trace(task(model, f, **options)).operations for f, options in cases(model)}
 
@@ -96,7 +183,7 @@ def differences(name: str, found: Counts) -> list[str]:
 
 
 def main(words: list[str]) -> None:
-    robots = [word for word in words if not word.startswith("-")] or [*SMALL, *LARGE]
+    robots = [word for word in words if not word.startswith("-")] or [*SMALL, *LARGE, *SETS]
     found = {name: counts(name) for name in robots}
     if "--write" in words:
         table = (known() if FILE.exists() else {}) | found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from counts import LARGE, SMALL, cases, counts, known, label, load
+from counts import LARGE, LARGE_SETS, SETS, SMALL, SMALL_SETS, cases, counts, known, label, load
 
 from fallingcat.functions import FUNCTIONS
 
@@ -19,13 +19,13 @@ def check(name: str) -> None:
     assert not fell, f"operations of {name} fell: {fell}; {HOW}"
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", [*SMALL, *SMALL_SETS])
 def test_small_robots(name: str) -> None:
     check(name)
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", [*LARGE, *LARGE_SETS])
 def test_large_robots(name: str) -> None:
     check(name)
 
@@ -35,4 +35,4 @@ def test_every_function_is_counted() -> None:
     assert {name for name, _ in cases(model)} == set(FUNCTIONS)
     labels = [label(name, options) for name, options in cases(model)]
     assert len(labels) == len(set(labels))
-    assert set(known()) == {*SMALL, *LARGE}
+    assert set(known()) == {*SMALL, *LARGE, *SETS}

@@ -6,39 +6,46 @@
 (Featherstone 2008, Sec. 8.3.) Rows that are not active are taken out of G: a one on their diagonal, a zero on the right, and
 their force is exactly zero. A row that depends on those before it has no pivot left; it is taken out likewise, so that rows which
 do not contradict each other have a solution, whatever their number. For rows that are known to be dependent, proximal iterations
-    f <- f + (G + mu)^-1 (b - G f)                                                                         (3)
-share the forces among them: from zero they converge to the forces of least norm, G^+ b, once b has lost what no force can do.
-Powers of mu (G + mu)^-1 tend to the projector Q onto forces without effect, J^T Q = 0.
+    f <- f + K (b - G f),   K = (G + mu)^-1                                                                   (3)
+share the forces among them: from zero they converge to the forces of least norm, G^+ b, once b is in the range of G. With
+    x - (mu K)^4 x                                                                                            (4)
+a vector x loses its part in the null space of G, which rounding and rows that contradict each other put there, and which would
+grow by 1/mu in (3). X = (mu K)^2 is the projector onto this null space but for rounding times 1/mu, and
+    Q = 3 X^2 - 2 X^3                                                                                         (5)
+but for the square of that: J^T Q = 0. P = M^-1 J^T G^+ and the pseudo-inverse follow from (3) with J M^-1 for b:
+    G^+ = G^+ G G^+ = P^T M P                                                                                 (6)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from fallingcat import scalar
 from fallingcat.algorithms.configuration import integrate
-from fallingcat.algorithms.constraint_rows import NO_GAINS, Gains, Moving, Rows, Unit
+from fallingcat.algorithms.constraint_rows import NO_GAINS, Gains, Moving, Rows, Target, Unit
 from fallingcat.algorithms.crba import mass_matrix_in
-from fallingcat.algorithms.delassus import Resistance, jacobian_of, moving_with, resistance, torques_of
-from fallingcat.algorithms.dense import Block, add, mirrored, substitute, subtract, transpose
+from fallingcat.algorithms.delassus import FactoredInertia, factored_inertia, jacobian_of
+from fallingcat.algorithms.dense import Block, Matrix, factor_by, substitute
 from fallingcat.algorithms.posed import NO_FORCES, Posed, Vector, Wrenches, common
 from fallingcat.algorithms.rnea import inverse_dynamics as unconstrained_torques
+from fallingcat.algorithms.vectors import entrywise, minus, negative, plus, scaled, unit
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial.dual import Dual, rates
 
 Values: TypeAlias = Any
-"""Lists of scalars, or arrays where compiled code ran."""
+"""Vectors and matrices of scalars, or arrays where compiled code ran."""
 
 DEPENDENT = 1e-11
-"""A row of which the rows before it leave less than this depends on them."""
+"""A row whose pivot is less than this times its diagonal entry depends on the rows before it."""
 ZERO = 1e-300
-"""Of a row that is zero altogether."""
+"""The least pivot of a row that is zero altogether."""
 PROXIMAL = 1e-9
-"""mu of (3), against the mean diagonal of G: what is left of an error after an iteration."""
+"""mu of (3) over the mean diagonal of G: the factor by which an iteration reduces an error."""
 ITERATIONS = 4
+"""Of (3)."""
 FAR = 0.1
 """Damping of corrections far from the constraints."""
 
@@ -61,37 +68,53 @@ class ConstraintSet:
     def anchor_size(self) -> int:
         return sum(part.anchor_size for part in self.parts)
 
-    def each(self, anchors: Vector | None) -> Iterator[tuple[Rows, slice, Vector]]:
-        """The parts, where their rows stand, and their anchors; none of them where these have no part."""
-        anchors = () if anchors is None else anchors
-        row = number = 0
+    def each(self, anchors: Vector | None = None, reference: Vector | None = None) -> Iterator[tuple[Rows, slice, Target]]:
+        """The constraints, the slices of their rows, and what they are held to."""
+        at = anchor = slice(0, 0)
         for part in self.parts:
-            yield part, slice(row, row + part.size), anchors[number : number + part.anchor_size]
-            row, number = row + part.size, number + part.anchor_size
+            at, anchor = slice(at.stop, at.stop + part.size), slice(anchor.stop, anchor.stop + part.anchor_size)
+            held_at = () if anchors is None else anchors[anchor]
+            yield part, at, Target(self.gains, held_at, None if reference is None else reference[at])
+
+    def per_row(self, values: Vector) -> list[Scalar]:
+        """(m,): a value per constraint, repeated for each of its rows."""
+        return [x for x, part in zip(values, self.parts, strict=True) for _ in range(part.size)]
 
     def units(self, m: Moving) -> list[Unit]:
         return [unit for part in self.parts for unit in part.units(m)]
 
-    def turned(self, m: Moving, x: Vector) -> list[Scalar]:
-        return [y for part, at, _ in self.each(None) for y in part.turned(m, x[at])]
+    def to_local(self, m: Moving, x: Vector) -> list[Scalar]:
+        """(m,): from the axes that rows are in to their local axes."""
+        return [y for part, at, _ in self.each() for y in part.to_local(m, x[at])]
+
+    def from_local(self, m: Moving, x: Vector) -> list[Scalar]:
+        return [y for part, at, _ in self.each() for y in part.from_local(m, x[at])]
+
+    def matrix_to_local(self, m: Moving, A: Matrix) -> Matrix:
+        """`to_local` of every column of A, (m, any)."""
+        return A.each_column(lambda column: self.to_local(m, column))
+
+    def velocity(self, m: Moving) -> list[Scalar]:
+        """J nu, (m,)."""
+        return [y for part in self.parts for y in part.velocity(m)]
+
+    def violation(self, m: Moving, anchors: Vector | None) -> list[Scalar]:
+        """(m,), in local axes."""
+        return [y for part, _, target in self.each(anchors) for y in part.violation(m, target.anchor)]
 
     def residual(self, m: Moving, anchors: Vector | None, reference: Vector | None) -> list[Scalar]:
-        return [
-            y
-            for part, at, anchor in self.each(anchors)
-            for y in part.residual(m, self.gains, anchor, None if reference is None else reference[at])
-        ]
+        """J dnu + drift + kd J nu + kp violation - reference, (m,)."""
+        return [y for part, _, target in self.each(anchors, reference) for y in part.residual(m, target)]
 
     def masks(self, active: Vector | None) -> list[Scalar]:
-        """One or zero for each row; half and more counts as active, and NaN stays NaN."""
+        """(m,): one or zero for each row; half and more counts as active, and NaN stays NaN."""
         if active is None:
             return [1.0] * self.size
-        chosen = [scalar.where_less(x, 0.5, 0.0, scalar.where_less(0.25, x, 1.0, x)) for x in active]  # NaN stays NaN
-        return [x for x, part in zip(chosen, self.parts, strict=True) for _ in range(part.size)]
+        return self.per_row([scalar.where_less(x, 0.5, 0.0, scalar.where_less(0.25, x, 1.0, x)) for x in active])
 
 
 class ConstrainedMotion(NamedTuple):
-    """The accelerations that constraints leave, and what they exert."""
+    """Accelerations under constraints, and the forces of the constraints."""
 
     dnu: Values
     """(..., nv)"""
@@ -109,7 +132,7 @@ class Impact(NamedTuple):
 
 
 class Supported(NamedTuple):
-    """What a motion takes: generalized forces, and forces of the constraints."""
+    """Generalized forces of a motion, and the forces of the constraints."""
 
     tau: Values
     """(..., nv), base wrench first; M dnu + h = tau + J^T forces."""
@@ -121,142 +144,117 @@ class Supported(NamedTuple):
 # Systems with G
 
 
-def factor(G: Block, relative: float = DEPENDENT) -> tuple[Block, list[Scalar]]:
+def factor(G: Matrix, relative: float = DEPENDENT) -> tuple[Block, list[Scalar]]:
     """G = L D L^T as (L, 1/D); the inverse pivot of a dependent row is zero, which leaves the row out."""
-    n = len(G)
-    L: Block = [[0.0] * n for _ in range(n)]
-    LD: Block = [[0.0] * n for _ in range(n)]
-    Dinv: list[Scalar] = []
-    for j in range(n):
-        d = G[j][j]
-        for k in range(j):
-            d = d - LD[j][k] * L[j][k]
+
+    def inverse_of_pivot(j: int, d: Scalar) -> Scalar:
         least = relative * G[j][j] + ZERO
-        Dinv.append(scalar.where_less(d, least, 0.0, 1.0 / scalar.where_less(d, least, 1.0, d)))  # a pivot that is NaN stays so
-        for i in range(j + 1, n):
-            x = G[i][j]
-            for k in range(j):
-                x = x - LD[i][k] * L[j][k]
-            LD[i][j], L[i][j] = x, x * Dinv[j]
-    return L, Dinv
+        return scalar.where_less(d, least, 0.0, 1.0 / scalar.where_less(d, least, 1.0, d))  # a pivot that is NaN stays so
+
+    return factor_by(G, inverse_of_pivot)
 
 
-def masked(G: Block, mask: Sequence[Scalar], damping: float) -> Block:
+def inverse(G: Matrix) -> Matrix:
+    """G^-1, with zeros in dependent rows and columns."""
+    L, Dinv = factor(G)
+    return Matrix.from_columns([substitute(L, Dinv, unit(len(G), j)) for j in range(len(G))], len(G)).mirrored()
+
+
+def masked(G: Matrix, mask: Vector, damping: float) -> Matrix:
     """G with damping, and with the rows that are not active taken out."""
-    n = len(G)
-    found = [[G[i][j] * (mask[i] * mask[j]) for j in range(n)] for i in range(n)]
-    for i in range(n):
-        found[i][i] = found[i][i] + damping * mask[i] + (1.0 - mask[i])
-    return found
+    return G.scale_symmetric(mask).plus_diagonal([damping * a + (1.0 - a) for a in mask])
 
 
-def shifted(G: Block) -> tuple[Scalar, Block]:
+def shifted(G: Matrix) -> tuple[Scalar, Matrix]:
     """mu of (3), and G + mu."""
-    mu: Scalar = 0.0
-    for i in range(len(G)):
-        mu = mu + G[i][i] * (PROXIMAL / len(G))
-    return mu, [[x + mu if i == j else x for j, x in enumerate(row)] for i, row in enumerate(G)]
+    mu = scalar.dot(G.diagonal, [PROXIMAL / len(G)] * len(G))
+    return mu, G.plus_diagonal([mu] * len(G))
 
 
-def solve(G: Block, b: Vector, redundant: bool) -> list[Scalar]:
-    """f with G f = b; where rows are redundant, the forces of least norm among those that come nearest to it."""
+def solve(G: Matrix, b: Vector, redundant: bool) -> list[Scalar]:
+    """f with G f = b; where rows are redundant, the least-squares solution of least norm."""
     if not redundant:
         return substitute(*factor(G), b)
     mu, moved = shifted(G)
     factors = factor(moved)
 
-    def of_use(x: Vector) -> list[Scalar]:
-        """x - (mu K)^4 x, K = (G + mu)^-1: rounding, and what rows contradict each other in, would grow by 1/mu in (3)."""
-        useless = x
+    def in_range(x: Vector) -> list[Scalar]:
+        """x without its part in the null space of G."""
+        power = x
         for _ in range(4):
-            useless = substitute(*factors, [mu * y for y in useless])
-        return [y - z for y, z in zip(x, useless, strict=True)]
+            power = substitute(*factors, scaled(mu, power))
+        return minus(x, power)  # (4)
 
-    b = of_use(of_use(b))
-    f: list[Scalar] = substitute(*factors, b)
-    for _ in range(ITERATIONS - 1):  # (3)
-        rest = [x - scalar.dot(row, f) for x, row in zip(b, G, strict=True)]
-        f = [x + dx for x, dx in zip(f, substitute(*factors, rest), strict=True)]
-    return of_use(f)
-
-
-class Shared(NamedTuple):
-    """What forces along rows bring about, and what they are for."""
-
-    P: Block
-    """nv x m: M^-1 J^T G^-1."""
-    Ginv: Block
-    """The inverse, or pseudo-inverse, of G; zero in rows that are not active."""
-    Q: Block
-    """The projector onto forces without effect; empty where rows are independent."""
+    b = in_range(in_range(b))
+    f = substitute(*factors, b)
+    for _ in range(ITERATIONS - 1):
+        f = plus(f, substitute(*factors, minus(b, G @ f)))  # (3)
+    return in_range(f)
 
 
-def shared(r: Posed, MJT: Block, G: Block, mask: Sequence[Scalar], constraints: ConstraintSet) -> Shared:
+class Inverses(NamedTuple):
+    """Matrices that solve (2) for any right side."""
+
+    P: Matrix
+    """(nv, m): M^-1 J^T G^-1."""
+    Ginv: Matrix
+    """(m, m): the inverse, or pseudo-inverse, of G; zero in rows that are not active."""
+    Q: Matrix | None
+    """(m, m): the projector onto forces without effect; None where rows are independent."""
+
+
+def inverses(r: Posed, MJT: Matrix, G: Matrix, mask: Vector, constraints: ConstraintSet) -> Inverses:
     """P, G^-1 and Q from M^-1 J^T, and G with the damping and the mask of `masked`."""
     if not constraints.redundant or constraints.damping:
-        Ginv = [[x * (a * b) for x, b in zip(row, mask, strict=True)] for row, a in zip(_inverse(G), mask, strict=True)]
-        return Shared(scalar.matmul(MJT, Ginv), Ginv, [])
+        Ginv = inverse(G).scale_symmetric(mask)
+        return Inverses(MJT @ Ginv, Ginv, None)
     mu, moved = shifted(G)
-    K = _inverse(moved)
-    right = [[a * x for x in row] for row, a in zip(transpose(MJT), mask, strict=True)]
-    PT = scalar.matmul(K, right)
-    for _ in range(ITERATIONS - 1):  # (3)
-        PT = add(PT, scalar.matmul(K, subtract(right, scalar.matmul(G, PT))))
-    square = [[mu * mu * x for x in row] for row in scalar.matmul(K, K, symmetric=True)]
-    fourth = scalar.matmul(square, square, symmetric=True)
-    sixth = scalar.matmul(square, fourth, symmetric=True)
-    # x = (mu K)^2 is a projector but for rounding times 1/mu, and 3 x^2 - 2 x^3 but for the square of that
-    Q = [[3.0 * x - 2.0 * y for x, y in zip(a, b, strict=True)] for a, b in zip(fourth, sixth, strict=True)]
-    PT = subtract(PT, scalar.matmul(Q, PT))
-    P = transpose(PT)
-    return Shared(P, scalar.matmul(PT, scalar.matmul(mass_matrix_in(r), P), symmetric=True), Q)  # G^+ = G^+ G G^+ = P^T M P
-
-
-def _inverse(G: Block) -> Block:
-    n = len(G)
-    L, Dinv = factor(G)
-    columns = [substitute(L, Dinv, [1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
-    return mirrored(transpose(columns))
+    K, b = inverse(moved), MJT.T.scale_rows(mask)
+    PT = K @ b
+    for _ in range(ITERATIONS - 1):
+        PT = PT + K @ (b - G @ PT)  # (3)
+    X = (mu * mu) * K.times_symmetric(K)
+    X2 = X.times_symmetric(X)
+    Q = 3.0 * X2 - 2.0 * X.times_symmetric(X2)  # (5)
+    PT = PT - Q @ PT
+    M = Matrix(mass_matrix_in(r), r.model.nv)
+    return Inverses(PT.T, PT.times_symmetric(M @ PT.T), Q)  # (6)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Functions
 
 
-def jacobian(model: Model, q: Vector, constraints: ConstraintSet) -> Block:
-    """J, in the axes that a user sees."""
+def jacobian(model: Model, q: Vector, constraints: ConstraintSet) -> Matrix:
+    """J, (m, nv), in local axes."""
     m = Moving.at_rest(common(model, q))
-    J = jacobian_of(m.r, constraints.units(m))
-    columns = [constraints.turned(m, column) for column in zip(*J, strict=True)]
-    return [[column[i] for column in columns] for i in range(len(J))]
+    return constraints.matrix_to_local(m, jacobian_of(m.r, constraints.units(m)))
 
 
-def jacobian_rate(model: Model, q: Vector, nu: Vector, constraints: ConstraintSet) -> Block:
-    """The rate of J along nu, by first-order numbers."""
+def jacobian_rate(model: Model, q: Vector, nu: Vector, constraints: ConstraintSet) -> Matrix:
+    """The rate of J along nu, (m, nv), by first-order numbers."""
     moved = integrate(model, q, [Dual(0.0, x) for x in nu])
-    return [rates(row) for row in jacobian(model, moved, constraints)]
+    return Matrix([rates(row) for row in jacobian(model, moved, constraints)], model.nv)
 
 
 def violation(model: Model, q: Vector, constraints: ConstraintSet, anchors: Vector | None = None) -> list[Scalar]:
-    """How far the constraints are from holding."""
-    m = Moving.at_rest(common(model, q))
-    return [y for part, _, anchor in constraints.each(anchors) for y in part.violation(m, anchor)]
+    """(m,): how far the constraints are from holding, in local axes."""
+    return constraints.violation(Moving.at_rest(common(model, q)), anchors)
 
 
 def drift(model: Model, q: Vector, nu: Vector, constraints: ConstraintSet) -> list[Scalar]:
-    """The acceleration of the rows without any of nu: J' nu."""
-    r = common(model, q)
-    _, m = moving_with(r, nu, [0.0] * model.nv)
-    return constraints.turned(m, [y for part in constraints.parts for y in part.acceleration(m)])
+    """(m,): the acceleration of the rows at dnu = 0, which is the rate of J times nu."""
+    m = Moving.along(common(model, q), nu, [0.0] * model.nv)
+    return constraints.to_local(m, [y for part in constraints.parts for y in part.acceleration(m)])
 
 
 def residual(
     model: Model, q: Vector, nu: Vector, dnu: Vector, constraints: ConstraintSet,
     anchors: Vector | None = None, reference: Vector | None = None,
 ) -> list[Scalar]:  # fmt: skip
-    """J dnu + drift + kd J nu + kp violation - reference: zero where dnu obeys the constraints."""
-    _, m = moving_with(common(model, q), nu, dnu)
-    return constraints.turned(m, constraints.residual(m, anchors, reference))
+    """(m,): J dnu + drift + kd J nu + kp violation - reference, zero where dnu obeys the constraints."""
+    m = Moving.along(common(model, q), nu, dnu)
+    return constraints.to_local(m, constraints.residual(m, anchors, reference))
 
 
 def forward_dynamics(
@@ -264,73 +262,71 @@ def forward_dynamics(
     active: Vector | None = None, anchors: Vector | None = None, reference: Vector | None = None, f_ext: Wrenches = NO_FORCES,
 ) -> ConstrainedMotion:  # fmt: skip
     """dnu and forces with (1)."""
-    inertia = resistance(common(model, q))
+    inertia = factored_inertia(common(model, q))
     dnu, f, m = motion(inertia, nu, tau, constraints, active, anchors, reference, f_ext)
-    return ConstrainedMotion(dnu, constraints.turned(m, f))
+    return ConstrainedMotion(dnu, constraints.to_local(m, f))
 
 
 def motion(
-    inertia: Resistance, nu: Vector, tau: Vector, constraints: ConstraintSet,
+    inertia: FactoredInertia, nu: Vector, tau: Vector, constraints: ConstraintSet,
     active: Vector | None, anchors: Vector | None, reference: Vector | None, f_ext: Wrenches,
 ) -> tuple[list[Scalar], list[Scalar], Moving]:  # fmt: skip
     """dnu, the forces in the axes of the rows, and the motion without constraints."""
-    free, m = inertia.free(nu, tau, f_ext)
+    m = inertia.free(nu, tau, f_ext)
     units, mask = constraints.units(m), constraints.masks(active)
     G = masked(inertia.delassus(units), mask, constraints.damping)
-    b = [-(x * a) for x, a in zip(constraints.residual(m, anchors, reference), mask, strict=True)]
+    b = negative(entrywise(constraints.residual(m, anchors, reference), mask))
     f = solve(G, b, constraints.redundant)
-    pushed = inertia.response(units, f)
-    return [x + y for x, y in zip(free, pushed, strict=True)], f, m  # (2)
+    return plus(m.dnu, inertia.response(units, f)), f, m  # (2)
 
 
 def impulse(
     model: Model, q: Vector, nu: Vector, restitution: Vector, constraints: ConstraintSet, active: Vector | None = None
 ) -> Impact:
     """nu after an impact: the velocity of each constraint is -restitution times what it was."""
-    change, p, m = impact(resistance(common(model, q)), nu, restitution, constraints, active)
-    return Impact([x + y for x, y in zip(nu, change, strict=True)], constraints.turned(m, p))
+    change, p, m = impact(factored_inertia(common(model, q)), nu, restitution, constraints, active)
+    return Impact(plus(nu, change), constraints.to_local(m, p))
 
 
 def impact(
-    inertia: Resistance, nu: Vector, restitution: Vector, constraints: ConstraintSet, active: Vector | None
+    inertia: FactoredInertia, nu: Vector, restitution: Vector, constraints: ConstraintSet, active: Vector | None
 ) -> tuple[list[Scalar], list[Scalar], Moving]:
-    """The change of nu, the impulses in the axes of the rows, and the motion before."""
-    _, m = moving_with(inertia.r, nu, [0.0] * inertia.r.model.nv)
+    """x = M^-1 J^T p with J (x + (1 + e) nu) = 0: the change of nu, the impulses in the axes of the rows, the motion before."""
+    m = Moving.along(inertia.r, nu, [0.0] * inertia.r.model.nv)
     units, mask = constraints.units(m), constraints.masks(active)
     G = masked(inertia.delassus(units), mask, 0.0)
-    bounced = [1.0 + e for e, part in zip(restitution, constraints.parts, strict=True) for _ in range(part.size)]
-    velocity = [y for part in constraints.parts for y in part.velocity(m)]
-    p = solve(G, [-(e * a * v) for e, a, v in zip(bounced, mask, velocity, strict=True)], constraints.redundant)
+    factors = entrywise(constraints.per_row([1.0 + e for e in restitution]), mask)
+    p = solve(G, negative(entrywise(factors, constraints.velocity(m))), constraints.redundant)
     return inertia.response(units, p), p, m
 
 
 def inverse_dynamics(
     model: Model, q: Vector, nu: Vector, dnu: Vector, constraints: ConstraintSet, unactuated: Block, active: Vector | None = None
 ) -> Supported:
-    """The least forces with which motors that cannot push along `unactuated` (k x nv) bring about dnu.
+    """The least forces with which motors that cannot push along the rows of U = `unactuated`, (k, nv), cause dnu.
 
     U (M dnu + h) = U J^T f:  f = A^T (A A^T)^-1 U (M dnu + h),  A = U J^T.
     """
     m = Moving.at_rest(common(model, q))
-    units, mask = constraints.units(m), constraints.masks(active)
-    J = [[a * x for x in row] for a, row in zip(mask, jacobian_of(m.r, units), strict=True)]
+    J = jacobian_of(m.r, constraints.units(m))
     needed = unconstrained_torques(model, q, nu, dnu)
     f: list[Scalar] = [0.0] * len(J)
     if unactuated:
-        A = [[scalar.dot(u, row) for row in J] for u in unactuated]
-        AA = [[scalar.dot(x, y) for y in A] for x in A]
-        share = solve(AA, [scalar.dot(u, needed) for u in unactuated], True)  # what no force can do is left
-        f = [scalar.dot([A[k][i] for k in range(len(A))], share) for i in range(len(J))]
-    tau = [x - y for x, y in zip(needed, torques_of(m.r, units, f), strict=True)]
-    return Supported(tau, constraints.turned(m, f))
+        U = Matrix(unactuated, model.nv)
+        A = U @ J.scale_rows(constraints.masks(active)).T
+        f = A.T @ solve(A.gram(), U @ needed, redundant=True)  # what no force can do is left
+    return Supported(minus(needed, J.T @ f), constraints.to_local(m, f))
 
 
 class Correction(NamedTuple):
     """One step towards the constraints, and the velocity that they allow."""
 
     dx: Values
+    """(..., nv)"""
     nu: Values
+    """(..., nv)"""
     violation: Values
+    """(..., m)"""
 
 
 def correction(
@@ -342,21 +338,15 @@ def correction(
     violation, so that near the constraints these are the steps of Newton's method. A base moves as readily as light legs here,
     which in the metric of kinetic energy it would not; the velocity loses as little energy as it can.
     """
-    r = common(model, q)
-    _, m = moving_with(r, nu, [0.0] * model.nv)
-    inertia, units, mask = resistance(r), constraints.units(m), constraints.masks(active)
-    off = [y for part, _, anchor in constraints.each(anchors) for y in part.turned_back(m, part.violation(m, anchor))]
-    velocity = [y for part in constraints.parts for y in part.velocity(m)]
-    b, v = ([-(a * x) for a, x in zip(mask, xs, strict=True)] for xs in (off, velocity))
-    J = jacobian_of(r, units)
-    square = scalar.dot(b, b)
-    JJ = masked([[scalar.dot(x, y) for y in J] for x in J], mask, 0.0)
-    damped = [[x + FAR * square / (1.0 + square) if i == j else x for j, x in enumerate(row)] for i, row in enumerate(JJ)]
-    f = solve(damped, b, constraints.redundant)
-    dx = [scalar.dot(column, f) for column in zip(*J, strict=True)]
+    m = Moving.along(common(model, q), nu, [0.0] * model.nv)
+    inertia, units, mask = factored_inertia(m.r), constraints.units(m), constraints.masks(active)
+    b = negative(entrywise(mask, constraints.from_local(m, constraints.violation(m, anchors))))
+    v = negative(entrywise(mask, constraints.velocity(m)))
+    J, bb = jacobian_of(m.r, units), scalar.dot(b, b)
+    JJ = masked(J.gram(), mask, 0.0).plus_diagonal([FAR * bb / (1.0 + bb)] * len(J))
+    dx = J.T @ solve(JJ, b, constraints.redundant)
     dv = inertia.response(units, solve(masked(inertia.delassus(units), mask, 0.0), v, constraints.redundant))
-    seen = constraints.turned(m, [-x for x in b])
-    return Correction(dx, [x + y for x, y in zip(nu, dv, strict=True)], seen)
+    return Correction(dx, plus(nu, dv), constraints.to_local(m, negative(b)))
 
 
 class OperationalSpace(NamedTuple):
@@ -371,13 +361,10 @@ class OperationalSpace(NamedTuple):
 
 
 def operational_space(model: Model, q: Vector, constraints: ConstraintSet, active: Vector | None = None) -> OperationalSpace:
-    """Inertia, inverse and projector, in the axes that a user sees."""
-    m = Moving.at_rest(common(model, q))
-    inertia, mask = resistance(m.r), constraints.masks(active)
+    """Inertia, inverse and projector, in local axes."""
+    r, mask = common(model, q), constraints.masks(active)
     J = jacobian(model, q, constraints)
-    MJT = scalar.matmul(inertia.inverse(), transpose(J))
-    G = masked(scalar.matmul(J, MJT, symmetric=True), mask, 0.0)
-    found = shared(m.r, MJT, G, mask, replace(constraints, damping=0.0))
-    away = scalar.matmul(transpose(J), transpose(found.P))
-    projector = [[(1.0 if i == j else 0.0) - x for j, x in enumerate(row)] for i, row in enumerate(away)]
-    return OperationalSpace(found.Ginv, found.P, projector)
+    MJT = Matrix(factored_inertia(r).inverse(), model.nv) @ J.T
+    G = masked(J.times_symmetric(MJT), mask, 0.0)
+    P, Ginv, _ = inverses(r, MJT, G, mask, replace(constraints, damping=0.0))
+    return OperationalSpace(Ginv, P, Matrix.identity(model.nv) - J.T @ P.T)

@@ -19,17 +19,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from fallingcat import scalar
 from fallingcat.algorithms.aba_derivatives import invariant_columns
 from fallingcat.algorithms.configuration import bracket
-from fallingcat.algorithms.constrained import ConstraintSet, Values, impact, jacobian, jacobian_rate, masked, motion, shared
-from fallingcat.algorithms.constraint_rows import Gains, Moving
-from fallingcat.algorithms.delassus import Resistance, jacobian_of, moving_with, resistance
-from fallingcat.algorithms.dense import Block, add, subtract, transpose
+from fallingcat.algorithms.constrained import ConstraintSet, Values, impact, inverses, jacobian, jacobian_rate, masked, motion
+from fallingcat.algorithms.constraint_rows import NO_GAINS, Blocks, Moving
+from fallingcat.algorithms.delassus import FactoredInertia, factored_inertia, jacobian_of
+from fallingcat.algorithms.dense import Block, Matrix, add
 from fallingcat.algorithms.held_wrenches import HeldWrenches
 from fallingcat.algorithms.inverse_product import Columns
 from fallingcat.algorithms.posed import NO_FORCES, PerBody, Vector, Wrenches, common
 from fallingcat.algorithms.rnea_derivatives import AxisColumns, axis_columns, derivatives_in
+from fallingcat.algorithms.vectors import minus, plus
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Motion
@@ -58,78 +58,73 @@ def forward_dynamics_derivatives(
 ) -> ConstrainedDerivatives:  # fmt: skip
     """All first derivatives of `constrained.forward_dynamics`."""
     r = common(model, q)
-    inertia = resistance(r)
+    inertia = factored_inertia(r)
     dnu, f, _ = motion(inertia, nu, tau, constraints, active, anchors, reference, f_ext)
-    _, m = moving_with(r, nu, dnu)
+    m = Moving.along(r, nu, dnu)
     system = System.of(inertia, m, constraints, constraints.masks(active))
-    f = system.least(f)
+    f = system.least_norm(f)
     ID = derivatives_in(r, nu, dnu, _wrenches(m, constraints, f, f_ext))
     dc_dq, dc_dnu, torques = _rows(m, constraints, f, anchors, reference)
-    dID_dq = subtract(ID.dtau_dq, model.gather_blocks(torques)) if torques else ID.dtau_dq
+    dID_dq = Matrix(ID.dtau_dq, model.nv) - Matrix(model.gather_blocks(torques), model.nv)
     known_dq, known_dnu = invariant_columns(r, nu)
     if isinstance(f_ext, HeldWrenches) or torques:
         known_dq = {}
     ddnu_dq, df_dq = system.solve(dID_dq, dc_dq, known_dq)
-    ddnu_dnu, df_dnu = system.solve(ID.dtau_dnu, dc_dnu, known_dnu)
-    df_dq = _turning(m, constraints, f, system.with_range(m, constraints, f, df_dq))
-    return ConstrainedDerivatives(ddnu_dq, ddnu_dnu, system.N, df_dq, df_dnu, [[-x for x in row] for row in system.seen_P])
+    ddnu_dnu, df_dnu = system.solve(Matrix(ID.dtau_dnu, model.nv), dc_dnu, known_dnu)
+    df_dq = system.least_norm_change(m, constraints, f, df_dq) + _turning_of_axes(m, constraints, f)
+    return ConstrainedDerivatives(ddnu_dq, ddnu_dnu, system.N, df_dq, df_dnu, -system.local_P_T)
 
 
 class System(NamedTuple):
     """The solution of (1) for any right sides."""
 
-    N: Block
-    P: Block
-    seen_P: Block
-    """P^T in the axes that a user sees."""
-    seen_Ginv: Block
-    J: Block
-    Q: Block
-    """The projector onto forces without effect; empty where rows are independent."""
-    seen_Q: Block
+    J: Matrix
+    N: Matrix
+    P: Matrix
+    Q: Matrix | None
+    """None where rows are independent."""
+    local_P_T: Matrix
+    """P^T, G^-1 and Q with their rows in local axes."""
+    local_Ginv: Matrix
+    local_Q: Matrix | None
 
     @staticmethod
-    def of(inertia: Resistance, m: Moving, constraints: ConstraintSet, mask: Sequence[Scalar]) -> System:
-        units = constraints.units(m)
-        J = jacobian_of(m.r, units)
-        Minv = inertia.inverse()
+    def of(inertia: FactoredInertia, m: Moving, constraints: ConstraintSet, mask: Vector) -> System:
+        units, nv = constraints.units(m), m.r.model.nv
+        J, Minv = jacobian_of(m.r, units), Matrix(inertia.inverse(), nv)
         G = masked(inertia.delassus(units), mask, constraints.damping)
-        MJT = scalar.matmul(Minv, transpose(J))
-        P, Ginv, Q = shared(m.r, MJT, G, mask, constraints)
-        N = subtract(Minv, scalar.matmul(P, transpose(MJT), symmetric=True))
-        seen_P, seen_Ginv, seen_Q = (transpose([constraints.turned(m, row) for row in rows]) for rows in (P, Ginv, Q))
-        return System(N, P, seen_P, seen_Ginv, J, Q, seen_Q)
+        MJT = Minv @ J.T
+        P, Ginv, Q = inverses(m.r, MJT, G, mask, constraints)
+        N = Minv - P.times_symmetric(MJT.T)
+        local_P_T, local_Ginv = constraints.matrix_to_local(m, P.T), constraints.matrix_to_local(m, Ginv.T)
+        return System(J, N, P, Q, local_P_T, local_Ginv, None if Q is None else constraints.matrix_to_local(m, Q.T))
 
-    def least(self, f: list[Scalar]) -> list[Scalar]:
-        """Forces without the rounding that has no effect."""
-        return [x - scalar.dot(row, f) for x, row in zip(f, self.Q, strict=True)] if self.Q else f
+    def least_norm(self, f: list[Scalar]) -> list[Scalar]:
+        """f - Q f: without the part, which rounding puts there, that has no effect."""
+        return f if self.Q is None else minus(f, self.Q @ f)
 
-    def with_range(self, m: Moving, constraints: ConstraintSet, f: Vector, df: Block) -> Block:
+    def least_norm_change(self, m: Moving, constraints: ConstraintSet, f: Vector, df: Matrix) -> Matrix:
         """df of forces of least norm: they move with the range of J."""
-        if not self.seen_Q:
+        if self.local_Q is None:
             return df
-        x = [scalar.dot(row, f) for row in self.P]
-        still = [0.0] * len(x)
-        _, pushed = moving_with(replace(m.r, gravity=Motion.zero(m.r.root)), still, x)
-        dJx = _rows(pushed, replace(constraints, gains=Gains()), [0.0] * len(f), None, None)[0]
-        return add(df, scalar.matmul(self.seen_Q, dJx))  # (4)
+        pushed = Moving.along(replace(m.r, gravity=Motion.zero(m.r.root)), [0.0] * len(self.P), self.P @ f)
+        dJx, _, _ = _rows(pushed, replace(constraints, gains=NO_GAINS), [0.0] * len(f), None, None)
+        return df + self.local_Q @ dJx  # (4)
 
-    def solve(self, dID: Block, dc: Block, known: Columns) -> tuple[Block, Block]:
-        """ddnu and df."""
-        nv, n = len(self.N), len(dc)
-        found: dict[int, list[Scalar]] = {}
-        for j, x in known.items():  # (3)
-            rest = [[dc[i][j] + scalar.dot(self.J[i], x)] for i in range(n)]
-            minus = scalar.matmul([*self.P, *self.seen_Ginv], rest, negate=True) if n else []
-            found[j] = [*(a + b for a, (b,) in zip(x, minus[:nv], strict=True)), *(b for (b,) in minus[nv:])] if n else list(x)
-        wanted = [j for j in range(nv) if j not in known]
-        right = [[row[j] for j in wanted] for row in dID] + [[row[j] for j in wanted] for row in dc]
-        left = [[*a, *b] for a, b in zip(self.N, self.P, strict=True)]
-        left += [[*(-x for x in a), *b] for a, b in zip(self.seen_P, self.seen_Ginv, strict=True)]
-        product = scalar.matmul(left, right, negate=True)  # (2)
-        found |= {j: [row[k] for row in product] for k, j in enumerate(wanted)}
-        columns = [found[j] for j in range(nv)]
-        return transpose([x[:nv] for x in columns]), [[x[nv + i] for x in columns] for i in range(n)]
+    def solve(self, dID: Matrix, dc: Matrix, known: Columns) -> tuple[Matrix, Matrix]:
+        """ddnu and df; known: columns of x of (3)."""
+        nv, others = len(self.N), [j for j in range(len(self.N)) if j not in known]
+        right = Matrix.blocks([[dID.take(others)], [dc.take(others)]])
+        solution = Matrix.blocks([[self.N, self.P], [-self.local_P_T, self.local_Ginv]]).minus_times(right)  # (2)
+        found = dict(zip(others, solution.T, strict=True)) | {j: self._by_forces(x, dc, j) for j, x in known.items()}
+        total = Matrix.from_columns([found[j] for j in range(nv)], nv + len(dc))
+        return total[:nv], total[nv:]
+
+    def _by_forces(self, x: Vector, dc: Matrix, j: int) -> list[Scalar]:
+        """A column of ddnu and df where x = -M^-1 dID is known (3)."""
+        rest = dc.take([j]) + Matrix([[y] for y in self.J @ x], 1)
+        (response,) = Matrix.blocks([[self.P], [self.local_Ginv]]).minus_times(rest).T
+        return plus([*x, *[0.0] * len(dc)], response)
 
 
 def _wrenches(m: Moving, constraints: ConstraintSet, f: Vector, f_ext: Wrenches) -> Wrenches:
@@ -137,7 +132,7 @@ def _wrenches(m: Moving, constraints: ConstraintSet, f: Vector, f_ext: Wrenches)
     total = HeldWrenches(f_ext.held) if isinstance(f_ext, HeldWrenches) else Wrenches()
     for i, w in f_ext.items():
         total[i] = m.r.wrench(i, w)
-    for part, at, _ in constraints.each(None):
+    for part, at, _ in constraints.each():
         for i, w in part.wrench(m, f[at]).items():
             total[i] = total[i] + w if i in total else w
     return total
@@ -145,24 +140,25 @@ def _wrenches(m: Moving, constraints: ConstraintSet, f: Vector, f_ext: Wrenches)
 
 def _rows(
     m: Moving, constraints: ConstraintSet, f: Vector, anchors: Vector | None, reference: Vector | None
-) -> tuple[Block, Block, dict[tuple[int, int], Block]]:
-    """dc/dq and dc/dnu, and the change of the torques J^T f."""
+) -> tuple[Matrix, Matrix, Blocks]:
+    """dc/dq and dc/dnu, (m, nv), and the change of the torques J^T f."""
     columns = ColumnsOf(m)
-    dq, dnu = [], []
-    torques: dict[tuple[int, int], Block] = {}
-    for part, at, anchor in constraints.each(anchors):
-        own = part.derivatives(m, columns, f[at], constraints.gains, anchor, None if reference is None else reference[at])
-        dq += m.r.model.gather_columns(own.dq, part.size)
-        dnu += m.r.model.gather_columns(own.dnu, part.size)
-        for key, block in own.torques.items():
-            before = torques.get(key)
-            pairs = None if before is None else zip(before, block, strict=True)
-            torques[key] = block if pairs is None else [[x + y for x, y in zip(a, b, strict=True)] for a, b in pairs]
-    return dq, dnu, torques
+    own = [part.derivatives(m, columns, f[at], target) for part, at, target in constraints.each(anchors, reference)]
+    torques: Blocks = {}
+    for key, block in (item for D in own for item in D.torques.items()):
+        torques[key] = add(torques[key], block) if key in torques else block
+    return _stacked(m, constraints, [D.dq for D in own]), _stacked(m, constraints, [D.dnu for D in own]), torques
+
+
+def _stacked(m: Moving, constraints: ConstraintSet, columns: Sequence[PerBody[Block]]) -> Matrix:
+    """(m, nv), from the columns of the rows of every constraint, joint by joint."""
+    model = m.r.model
+    pairs = zip(constraints.parts, columns, strict=True)
+    return Matrix([row for part, own in pairs for row in model.gather_columns(own, part.size)], model.nv)
 
 
 class ColumnsOf(dict[int, list[AxisColumns]]):
-    """What the axes of a joint bring about, for the joints that somebody asks for."""
+    """The columns of the axes of each joint, computed when asked for."""
 
     def __init__(self, m: Moving) -> None:
         super().__init__()
@@ -174,14 +170,9 @@ class ColumnsOf(dict[int, list[AxisColumns]]):
         return self[j]
 
 
-def _turning(m: Moving, constraints: ConstraintSet, f: Vector, df: Block) -> Block:
-    """df with the turning of the axes of forces."""
-    rows: Block = []
-    for part, at, _ in constraints.each(None):
-        turns: PerBody[Block] = part.turning(m, f[at])
-        extra = m.r.model.gather_columns(turns, part.size)
-        rows += [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(df[at], extra, strict=True)]
-    return rows
+def _turning_of_axes(m: Moving, constraints: ConstraintSet, f: Vector) -> Matrix:
+    """(m, nv): what the turning of the local axes adds to df."""
+    return _stacked(m, constraints, [part.turning_of_axes(m, f[at]) for part, at, _ in constraints.each()])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -205,26 +196,22 @@ def impulse_derivatives(
     model: Model, q: Vector, nu: Vector, restitution: Vector, constraints: ConstraintSet, active: Vector | None = None
 ) -> ImpactDerivatives:
     """Of `constrained.impulse`: (1) with M x = J^T p for ID, x the change of nu, and J (x + (1 + e) nu) for the rows."""
-    r, constraints = common(model, q), replace(constraints, gains=Gains(), damping=0.0)
-    inertia, still, mask = resistance(r), [0.0] * model.nv, constraints.masks(active)
+    r, constraints, nv = common(model, q), replace(constraints, gains=NO_GAINS, damping=0.0), model.nv
+    inertia, zero, mask = factored_inertia(r), [0.0] * nv, constraints.masks(active)
     weightless = replace(r, gravity=Motion.zero(r.root))
-    bounced = [1.0 + e for e, part in zip(restitution, constraints.parts, strict=True) for _ in range(part.size)]
     x, p, m = impact(inertia, nu, restitution, constraints, active)
     system = System.of(inertia, m, constraints, mask)
-    p = system.least(p)
-    _, pushed = moving_with(weightless, still, x)
-    dID_dq = derivatives_in(weightless, still, x, _wrenches(pushed, constraints, p, NO_FORCES)).dtau_dq
-    torques = _rows(pushed, constraints, p, None, None)[2]
-    dID_dq = subtract(dID_dq, model.gather_blocks(torques)) if torques else dID_dq
-    # the rows are linear in the velocity: those of x, and (1 + e) times those of nu
-    rows = zip(velocity_rows(moving_with(r, x, still)[1], constraints), velocity_rows(m, constraints), bounced, strict=True)
-    dc_dq = [[a + e * b for a, b in zip(of_x, of_nu, strict=True)] for of_x, of_nu, e in rows]
+    p = system.least_norm(p)
+    pushed = Moving.along(weightless, zero, x)
+    ID = derivatives_in(weightless, zero, x, _wrenches(pushed, constraints, p, NO_FORCES))
+    _, _, torques = _rows(pushed, constraints, p, None, None)
+    dID_dq = Matrix(ID.dtau_dq, nv) - Matrix(model.gather_blocks(torques), nv)
+    factors = constraints.per_row([1.0 + e for e in restitution])
+    dc_dq = velocity_rows(Moving.along(r, x, zero), constraints) + velocity_rows(m, constraints).scale_rows(factors)
     dnu_dq, dp_dq = system.solve(dID_dq, dc_dq, {})
-    scaled = [[e * y for y in row] for e, row in zip(bounced, system.J, strict=True)]
-    change = scalar.matmul([*system.P, *system.seen_Ginv], scaled, negate=True)
-    dnu_dnu = [[(1.0 if i == j else 0.0) + y for j, y in enumerate(row)] for i, row in enumerate(change[: model.nv])]
-    dp_dq = _turning(m, constraints, p, system.with_range(m, constraints, p, dp_dq))
-    return ImpactDerivatives(dnu_dq, dnu_dnu, dp_dq, change[model.nv :])
+    by_nu = Matrix.blocks([[system.P], [system.local_Ginv]]).minus_times(system.J.scale_rows(factors))
+    dp_dq = system.least_norm_change(m, constraints, p, dp_dq) + _turning_of_axes(m, constraints, p)
+    return ImpactDerivatives(dnu_dq, Matrix.identity(nv) + by_nu[:nv], dp_dq, by_nu[nv:])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -252,18 +239,16 @@ def tangent(
 ) -> Tangent:  # fmt: skip
     """z' = A z + B tau, and the rows that perturbations obey; rows that are not active are zero."""
     D = forward_dynamics_derivatives(model, q, nu, tau, constraints, active, anchors, reference, f_ext)
-    nv, r = model.nv, common(model, q)
-    _, m = moving_with(r, nu, [0.0] * nv)
-    A = [[*(-x for x in row), *(1.0 if i == j else 0.0 for j in range(nv))] for i, row in enumerate(bracket(model, nu))]
-    A += [[*a, *b] for a, b in zip(D.ddnu_dq, D.ddnu_dnu, strict=True)]
-    B = [[0.0] * nv for _ in range(nv)] + [list(row) for row in D.ddnu_dtau]
-    seen = transpose([constraints.turned(m, column) for column in zip(*velocity_rows(m, constraints), strict=True)])
-    found = (jacobian(model, q, constraints), seen, jacobian_rate(model, q, nu, constraints))
-    on = constraints.masks(active)
-    return Tangent(A, B, *([[a * x for x in row] for a, row in zip(on, rows, strict=True)] for rows in found))
+    nv, on = model.nv, constraints.masks(active)
+    m = Moving.along(common(model, q), nu, [0.0] * nv)
+    zero, one, ad = Matrix.zero(nv, nv), Matrix.identity(nv), Matrix(bracket(model, nu), nv)
+    A = Matrix.blocks([[-ad, one], [D.ddnu_dq, D.ddnu_dnu]])
+    dJnu_dq = constraints.matrix_to_local(m, velocity_rows(m, constraints))
+    rows = (jacobian(model, q, constraints), dJnu_dq, jacobian_rate(model, q, nu, constraints))
+    return Tangent(A, Matrix.blocks([[zero], [D.ddnu_dtau]]), *(J.scale_rows(on) for J in rows))
 
 
-def velocity_rows(m: Moving, constraints: ConstraintSet) -> Block:
-    """d(J nu)/dq where J nu = 0, or its part in axes that move with the constraint."""
-    columns, gather = ColumnsOf(m), m.r.model.gather_columns
-    return [row for part in constraints.parts for row in gather(part.velocity_dq(m, columns), part.size)]
+def velocity_rows(m: Moving, constraints: ConstraintSet) -> Matrix:
+    """d(J nu)/dq, (m, nv), where J nu = 0, or its part in axes that move with the constraint."""
+    columns = ColumnsOf(m)
+    return _stacked(m, constraints, [part.velocity_dq(m, columns) for part in constraints.parts])

@@ -1,8 +1,8 @@
 """Constraint rows between two frames.
 
-Frame b moves, seen from frame a (on a body, or the world), with the twists v_a, v_b and accelerations a_a, a_b of the bodies, as
+Frame b moves relative to frame a (on a body, or the world), with the twists v_a, v_b and accelerations a_a, a_b of the bodies, by
 
-    V = v_b - v_a,     A = a_b - a_a - v_a x V,          the motion of b as a sees it                        (1)
+    V = v_b - v_a,     A = a_b - a_a - v_a x V,          the motion of b relative to a                       (1)
     u = V(p),          c = A(p) + V.ang x V(p),          velocity and acceleration of the point p of b        (2)
 
 where m(p) = m.lin + m.ang x p. A row is the component of c, or of A.ang, along a direction that is fixed in a. The wrench of a
@@ -11,22 +11,28 @@ and carries b alone (or a alone: minus that; both: nothing), with Pd, Pdd, Sd of
 
     dV/dq = Pd + S x v_a,   dA/dq = Pdd + S x a_a + dV/dq x v_b + Pd x v_a                                   (3)
     dV/dnu = S,             dA/dnu = Pd + Sd + S x (v_a + v_b)                                               (4)
+
+There the wrench w on b changes by some dw, and that on a by -(dw + S x w). A joint feels what acts on the bodies it carries:
+
+    d(S_i^T J^T f) = S_i^T dw  (b alone),   -S_i^T (dw + S x w)  (a alone),   -S_i^T (S x w)  (both)           (5)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fallingcat.algorithms.constraint_rows import Block, Gains, Moving, RowDerivatives, Rows, Unit
+from fallingcat.algorithms.constraint_rows import Blocks, Columns, Gains, Moving, RowDerivatives, Rows, Target, Unit
+from fallingcat.algorithms.dense import Block
 from fallingcat.algorithms.kinematics import frame_transform, joint_kinematics
 from fallingcat.algorithms.posed import PerBody, Posed, Vector, common
 from fallingcat.algorithms.rnea_derivatives import AxisColumns
+from fallingcat.algorithms.vectors import minus, plus, scaled
 from fallingcat.model.description import Pose
 from fallingcat.model.model import WORLD, FrameOf, Model
 from fallingcat.scalar import Scalar
-from fallingcat.spatial import Force, Motion, so3
+from fallingcat.spatial import Force, Motion, Subspace, so3
 from fallingcat.spatial.rotation import Rotation
 from fallingcat.spatial.vec3 import (
     IDENTITY,
@@ -52,7 +58,7 @@ ALL: tuple[Vec, ...] = IDENTITY
 
 @dataclass(frozen=True)
 class Relative:
-    """The motion of frame b seen from frame a."""
+    """The motion of frame b relative to frame a, in common coordinates."""
 
     E: Rotation
     """From common coordinates to the axes of a."""
@@ -66,6 +72,7 @@ class Relative:
     sign: PerBody[float]
     """Of each joint: 1 if it carries b alone, -1 if a alone; absent if both or none."""
     carries_a: frozenset[int]
+    """Joints that carry a."""
 
     @staticmethod
     def of(m: Moving, a: FrameOf, b: FrameOf) -> Relative:
@@ -90,6 +97,17 @@ class Relative:
     def change_with_velocity(self, j: int, x: AxisColumns) -> tuple[Motion, Motion]:
         """dV and dA with the velocity along an axis."""
         return x.S * self.sign[j], (x.PdSd + x.S.cross(self.v_a + self.v_b)) * self.sign[j]  # (4)
+
+    def change_of_torques(self, S: PerBody[Subspace], w: Force, changes: PerBody[list[Force]]) -> Blocks:
+        """(5), from the wrench w on b and its changes in axes that move with b, one for each axis of a joint."""
+        blocks: Blocks = {}
+        for j, dw in changes.items():
+            turned = [(s * self.sign[j]).cross(w) for s in S[j].columns]
+            on_a = [-(x + y) for x, y in zip(dw, turned, strict=True)]
+            effects = {1.0: dw, -1.0: on_a, 0.0: [-x for x in turned]}
+            for i in {*self.sign, *self.carries_a}:
+                blocks[i, j] = [[s @ x for x in effects[self.sign.get(i, 0.0)]] for s in S[i].columns]  # (5)
+        return blocks
 
 
 def _place(r: Posed, frame: FrameOf) -> tuple[Rotation, Vec]:
@@ -120,7 +138,7 @@ def at(m: Motion, p: Vec) -> Vec:
 
 @dataclass(frozen=True)
 class Between(Rows):
-    """Components of the motion of b seen from a that vanish: of its origin along `linear`, of its turning along `angular`."""
+    """Components of the motion of b relative to a that vanish: of its origin along `linear`, of its rotation along `angular`."""
 
     a: FrameOf
     b: FrameOf
@@ -179,8 +197,15 @@ class Between(Rows):
         return add(at(k.A, add(k.p, self._arm(k))), cross(k.V.ang, at(k.V, k.p)))
 
     def _components(self, k: Relative, lin: Vec, ang: Vec) -> list[Scalar]:
-        parts = [(lin, k.directions(self.linear), self.linear), (ang, k.directions(self.angular), self.angular)]
-        return [x for y, ds, fixed in parts for x in (y if fixed == ALL else [dot(d, y) for d in ds])]
+        """(size,): of a linear and an angular vector, along the directions of the rows."""
+        parts = ((lin, self.linear), (ang, self.angular))
+        return [x for y, fixed in parts for x in (y if fixed == ALL else [dot(d, y) for d in k.directions(fixed)])]
+
+    def _each_block(self, x: Vector, of_block: Callable[[Vec], Vec], single: float) -> list[Scalar]:
+        """A function of every block of three rows; rows along single directions times 1 or 0."""
+        cut = len(self.linear)
+        parts = ((list(x[:cut]), self.linear), (list(x[cut:]), self.angular))
+        return [y for part, fixed in parts for y in (of_block(vec(part)) if fixed == ALL else scaled(single, part))]
 
     def violation(self, m: Moving, anchor: Vector) -> list[Scalar]:
         R, p = relative_pose(m, self.a, self.b)
@@ -200,46 +225,27 @@ class Between(Rows):
         n = cross(*self.angular)
         return [dot(t, cross(n, matvec(R, n))) for t in self.angular]
 
-    def turned(self, m: Moving, x: Vector) -> list[Scalar]:
-        E = _place(m.r, self.a)[0]
-        return self._blockwise(x, E.apply)
+    def to_local(self, m: Moving, x: Vector) -> list[Scalar]:
+        return self._each_block(x, _place(m.r, self.a)[0].apply, single=1.0)
 
-    def turned_back(self, m: Moving, x: Vector) -> list[Scalar]:
-        E = _place(m.r, self.a)[0]
-        return self._blockwise(x, E.inverse_apply)
+    def from_local(self, m: Moving, x: Vector) -> list[Scalar]:
+        return self._each_block(x, _place(m.r, self.a)[0].inverse_apply, single=1.0)
 
-    def _blockwise(self, x: Vector, turn: object) -> list[Scalar]:
-        cut = len(self.linear)
-        parts = [(list(x[:cut]), self.linear), (list(x[cut:]), self.angular)]
-        return [y for part, fixed in parts for y in (turn(vec(part)) if fixed == ALL else part)]  # type: ignore[operator]
+    def turning_of_axes(self, m: Moving, f: Vector) -> PerBody[Block]:
+        k = Relative.of(m, self.a, self.b)
 
-    def turning(self, m: Moving, f: Vector) -> PerBody[Block]:
-        k, cut = Relative.of(m, self.a, self.b), len(self.linear)
-        parts = [(list(f[:cut]), self.linear), (list(f[cut:]), self.angular)]
-        columns: PerBody[Block] = {}
-        for j, sign in k.sign.items():
-            turns = [scale(sign, s.ang) for s in m.r.S[j].columns]
-            columns[j] = [
-                [y for x, fixed in parts for y in (k.E.apply(cross(w, vec(x))) if fixed == ALL else [0.0] * len(x))]
-                for w in turns
-            ]
-        return columns
+        def turned(w: Vec) -> list[Scalar]:
+            return self._each_block(f, lambda x: k.E.apply(cross(w, x)), single=0.0)
+
+        return {j: [turned(scale(sign, s.ang)) for s in m.r.S[j].columns] for j, sign in k.sign.items()}
 
     # -----------------------------------------------------------------------------------------------------------------
     # Derivatives, in axes that move with b: there its wrench stays, and so does the point
 
-    def derivatives(
-        self,
-        m: Moving,
-        columns: PerBody[list[AxisColumns]],
-        f: Vector,
-        gains: Gains,
-        anchor: Vector,
-        reference: Vector | None,
-    ) -> RowDerivatives:
+    def derivatives(self, m: Moving, columns: Columns, f: Vector, target: Target) -> RowDerivatives:
         k = Relative.of(m, self.a, self.b)
-        dq = {j: [self._dq(m, k, j, x, gains, anchor, reference) for x in columns[j]] for j in k.sign}
-        dnu = {j: [self._dnu(k, j, x, gains) for x in columns[j]] for j in k.sign}
+        dq = {j: [self._dq(m, k, j, x, target) for x in columns[j]] for j in k.sign}
+        dnu = {j: [self._dnu(k, j, x, target.gains) for x in columns[j]] for j in k.sign}
         return RowDerivatives(dq, dnu, self._change_of_torques(m, k, f))
 
     def _dc(self, k: Relative, dV: Motion, dA: Motion, gains: Gains, turn: Vec) -> tuple[Vec, Vec]:
@@ -253,33 +259,26 @@ class Between(Rows):
     def _dnu(self, k: Relative, j: int, x: AxisColumns, gains: Gains) -> list[Scalar]:
         return self._components(k, *self._dc(k, *k.change_with_velocity(j, x), gains, ZERO))
 
-    def _dq(
-        self, m: Moving, k: Relative, j: int, x: AxisColumns, gains: Gains, anchor: Vector, reference: Vector | None
-    ) -> list[Scalar]:
+    def _dq(self, m: Moving, k: Relative, j: int, x: AxisColumns, target: Target) -> list[Scalar]:
+        (kp, kd), anchor, reference = target
         s = x.S * k.sign[j]
-        total = self._components(k, *self._dc(k, *k.change(j, x), gains, s.ang))
-        u = at(k.V, add(k.p, self._arm(k)))
-        lin = add(self._point_acceleration(k), scale(gains.kd, u))
-        ang = add(k.A.ang, scale(gains.kd, k.V.ang))
-        # directions that are fixed in a turn backwards in these axes, and so does what is held in a
-        turned = self._partly(k, lin, ang, s.ang)
-        total = [y - z for y, z in zip(total, turned, strict=True)]
-        if gains.kp:
-            total = [y + gains.kp * z for y, z in zip(total, self._violation_dq(m, k, s, anchor), strict=True)]
-        if reference is not None:
-            total = [y + z for y, z in zip(total, self._cross_blocks(s.ang, self.turned_back(m, reference)), strict=True)]
-        return total
+        lin = add(self._point_acceleration(k), scale(kd, at(k.V, add(k.p, self._arm(k)))))
+        ang = add(k.A.ang, scale(kd, k.V.ang))
+        # directions that are fixed in a turn backwards in these axes, and so do vectors that are fixed in a
+        total = self._components(k, *self._dc(k, *k.change(j, x), target.gains, s.ang))
+        total = minus(total, self._along_turned(k, lin, ang, s.ang))
+        if kp:
+            total = plus(total, scaled(kp, self._violation_dq(m, k, s, anchor)))
+        return total if reference is None else plus(total, self._cross_blocks(s.ang, self.from_local(m, reference)))
 
-    def _partly(self, k: Relative, lin: Vec, ang: Vec, turn: Vec) -> list[Scalar]:
-        """(turn x d) . y for rows with single directions d, zero for blocks."""
-        parts = [(lin, k.directions(self.linear), self.linear), (ang, k.directions(self.angular), self.angular)]
-        return [0.0 if fixed == ALL else dot(cross(turn, d), y) for y, ds, fixed in parts for d in ds]
+    def _along_turned(self, k: Relative, lin: Vec, ang: Vec, turn: Vec) -> list[Scalar]:
+        """(turn x d) . y for rows along single directions d, zero for blocks."""
+        parts = ((lin, self.linear), (ang, self.angular))
+        return [0.0 if fixed == ALL else dot(cross(turn, d), y) for y, fixed in parts for d in k.directions(fixed)]
 
     def _cross_blocks(self, turn: Vec, x: Vector) -> list[Scalar]:
-        """turn x (block) for blocks, zero for rows with single directions."""
-        cut = len(self.linear)
-        parts = [(list(x[:cut]), self.linear), (list(x[cut:]), self.angular)]
-        return [y for part, fixed in parts for y in (cross(turn, vec(part)) if fixed == ALL else [0.0] * len(part))]
+        """turn x (block) for blocks, zero for rows along single directions."""
+        return self._each_block(x, lambda y: cross(turn, y), single=0.0)
 
     def _violation_dq(self, m: Moving, k: Relative, s: Motion, anchor: Vector) -> list[Scalar]:
         """Of the violation, when b moves by s against a: in a, then turned to the axes that move with b."""
@@ -293,27 +292,18 @@ class Between(Rows):
             else:
                 turned = matvec(so3.left_jacobian_inverse(so3.log(R)), ang)
                 rates += [dot(t, turned) for t in self.angular]
-        held = self._cross_blocks(s.ang, self.turned_back(m, self.violation(m, anchor)))
-        return [x - y for x, y in zip(self.turned_back(m, rates), held, strict=True)]
+        held = self._cross_blocks(s.ang, self.from_local(m, self.violation(m, anchor)))
+        return minus(self.from_local(m, rates), held)
 
-    def _change_of_torques(self, m: Moving, k: Relative, f: Vector) -> dict[tuple[int, int], Block]:
-        """The wrench w of the forces moves with b. On a it should not; single directions and the arm do not move with b."""
-        blocks: dict[tuple[int, int], Block] = {}
-        alone = self.linear == ALL and self.angular in ((), ALL) and not self.has_arm
-        if alone and self.a.body == WORLD:
-            return blocks
-        w = sum_of(self.units(m), f, self.b.body, m.r)
-        for j, sign in k.sign.items():
-            turns = [s * sign for s in m.r.S[j].columns]
-            changes = [self._change_of_wrench(m, k, f, s.ang) for s in turns]
-            on_a = [dw + s.cross(w) for dw, s in zip(changes, turns, strict=True)]
-            for i in {*k.sign, *k.carries_a}:
-                own = k.sign.get(i, 0.0) > 0.0
-                effects = changes if own else [-x for x in on_a] if i in k.carries_a and i in k.sign else None
-                if effects is None:  # carries both: what is added to b is taken from a
-                    effects = [dw - x for dw, x in zip(changes, on_a, strict=True)]
-                blocks[i, j] = [[s @ x for x in effects] for s in m.r.S[i].columns]
-        return blocks
+    def _change_of_torques(self, m: Moving, k: Relative, f: Vector) -> Blocks:
+        """Zero if all that acts is a wrench that moves with b."""
+        blocks_only = self.linear == ALL and self.angular in ((), ALL) and not self.has_arm
+        if blocks_only and self.a.body == WORLD:
+            return {}
+        w = self.wrench(m, f).get(self.b.body, Force.zero(m.r.root))
+        turns = {j: [scale(sign, s.ang) for s in m.r.S[j].columns] for j, sign in k.sign.items()}
+        changes = {j: [self._change_of_wrench(m, k, f, turn) for turn in turns[j]] for j in k.sign}
+        return k.change_of_torques(m.r.S, w, changes)
 
     def _change_of_wrench(self, m: Moving, k: Relative, f: Vector, turn: Vec) -> Force:
         """Of the wrench on b in axes that move with b, when b turns against a."""
@@ -327,14 +317,6 @@ class Between(Rows):
             dd = ZERO if self.angular == ALL else neg(cross(turn, d))
             total = total + Force(ZERO, dd, m.r.root) * x
         return total
-
-
-def sum_of(units: Sequence[Unit], f: Vector, body: int, r: Posed) -> Force:
-    """The wrench of forces on one body."""
-    total = Force.zero(r.root)
-    for unit, x in zip(units, f, strict=True):
-        total = total + unit.wrenches[body] * x
-    return total
 
 
 @dataclass(frozen=True)

@@ -8,21 +8,25 @@ from typing import Any
 
 from fallingcat import scalar
 from fallingcat.algorithms.configuration import integrate
-from fallingcat.algorithms.constraint_frames import Relative, at, relative_pose, sum_of
-from fallingcat.algorithms.constraint_rows import Block, Gains, Moving, RowDerivatives, Rows, Unit
+from fallingcat.algorithms.constraint_frames import Relative, at, relative_pose
+from fallingcat.algorithms.constraint_rows import Columns, Moving, RowDerivatives, Rows, Target, Unit
+from fallingcat.algorithms.dense import Block, Matrix
 from fallingcat.algorithms.posed import PerBody, Vector, common
-from fallingcat.algorithms.rnea_derivatives import AxisColumns
+from fallingcat.algorithms.vectors import plus, scaled, unit
 from fallingcat.model.joints import JointModel
 from fallingcat.model.model import WORLD, FrameOf, Model
 from fallingcat.scalar import Scalar
-from fallingcat.spatial import Force
+from fallingcat.spatial import Force, Motion
 from fallingcat.spatial.dual import Dual, lift, rates
-from fallingcat.spatial.vec3 import Vec, add, cross, dot, scale, sub
+from fallingcat.spatial.vec3 import ZERO, Vec, add, cross, dot, scale, sub
 
 
 @dataclass(frozen=True)
 class Distance(Rows):
-    """The distance of the origins of two frames stays: n . c + (u.u - (n.u)^2) / l, with n the unit vector between them."""
+    """The distance l of the origins of two frames stays. With the unit vector n from a to b, and u and c of `constraint_frames`,
+
+    l' = n . u,     l'' = n . c + (u . u - (n . u)^2) / l                                                     (1)
+    """
 
     a: FrameOf
     b: FrameOf
@@ -54,67 +58,43 @@ class Distance(Rows):
 
     def velocity(self, m: Moving) -> list[Scalar]:
         k, n, _ = self._between(m)
-        return [dot(n, at(k.V, k.p))]
+        return [dot(n, at(k.V, k.p))]  # (1)
 
     def acceleration(self, m: Moving) -> list[Scalar]:
         k, n, length = self._between(m)
         u = at(k.V, k.p)
         c = add(at(k.A, k.p), cross(k.V.ang, u))
-        return [dot(n, c) + (dot(u, u) - dot(n, u) * dot(n, u)) / length]
+        return [dot(n, c) + (dot(u, u) - dot(n, u) * dot(n, u)) / length]  # (1)
 
     def violation(self, m: Moving, anchor: Vector) -> list[Scalar]:
         return [self._between(m)[2] - (anchor[0] if self.length is None else self.length)]
 
-    def derivatives(
-        self,
-        m: Moving,
-        columns: PerBody[list[AxisColumns]],
-        f: Vector,
-        gains: Gains,
-        anchor: Vector,
-        reference: Vector | None,
-    ) -> RowDerivatives:
-        k, n, length = self._between(m)
+    def derivatives(self, m: Moving, columns: Columns, f: Vector, target: Target) -> RowDerivatives:
+        (kp, kd), (k, n, length) = target.gains, self._between(m)
         u = at(k.V, k.p)
         c = add(at(k.A, k.p), cross(k.V.ang, u))
         across = dot(u, u) - dot(n, u) * dot(n, u)
-        dq: PerBody[Block] = {}
-        dnu: PerBody[Block] = {}
-        turned: PerBody[list[Vec]] = {}
-        for j, sign in k.sign.items():
-            dq[j], dnu[j], turned[j] = [], [], []
-            for x in columns[j]:
-                s = x.S * sign
-                # the vector from a to b changes by s at a's origin, in axes that move with b
-                dx = sub(at(s, k.p), cross(s.ang, scale(length, n)))
-                dl = dot(n, dx)
-                dn = scale(1.0 / length, sub(dx, scale(dl, n)))
-                for (dV, dA), moved, into in ((k.change(j, x), True, dq[j]), (k.change_with_velocity(j, x), False, dnu[j])):
-                    du = at(dV, k.p)
-                    dc = add(add(at(dA, k.p), cross(dV.ang, u)), cross(k.V.ang, du))
-                    along = dot(n, du) + (dot(dn, u) if moved else 0.0)
-                    change = dot(n, dc) + gains.kd * along + 2.0 * (dot(u, du) - dot(n, u) * along) / length
-                    if moved:
-                        change = change + dot(dn, c) - across * dl / (length * length) + gains.kp * dl
-                    into.append([change])
-                turned[j].append(dn)
-        return RowDerivatives(dq, dnu, self._change_of_torques(m, k, turned, f))
 
-    def _change_of_torques(self, m: Moving, k: Relative, turned: PerBody[list[Vec]], f: Vector) -> dict[tuple[int, int], Block]:
-        w = sum_of(self.units(m), f, self.b.body, m.r) if self.b.body != WORLD else Force.zero(m.r.root)
-        blocks: dict[tuple[int, int], Block] = {}
-        for j, sign in k.sign.items():
-            changes = [Force(dn, cross(k.p, dn), m.r.root) * f[0] for dn in turned[j]]
-            on_a = [dw + (s * sign).cross(w) for dw, s in zip(changes, m.r.S[j].columns, strict=True)]
-            for i in {*k.sign, *k.carries_a}:
-                if k.sign.get(i, 0.0) > 0.0:
-                    effects = changes
-                elif i in k.sign:
-                    effects = [-x for x in on_a]
-                else:
-                    effects = [dw - x for dw, x in zip(changes, on_a, strict=True)]
-                blocks[i, j] = [[s @ x for x in effects] for s in m.r.S[i].columns]
-        return blocks
+        def change(dV: Motion, dA: Motion, dn: Vec = ZERO, dl: Scalar = 0.0) -> list[Scalar]:
+            """d(l'' + kd l' + kp l), by (1)."""
+            du = at(dV, k.p)
+            dc = add(add(at(dA, k.p), cross(dV.ang, u)), cross(k.V.ang, du))
+            rate = dot(n, du) + dot(dn, u)
+            total = dot(n, dc) + kd * rate + 2.0 * (dot(u, du) - dot(n, u) * rate) / length
+            return [total + dot(dn, c) - across * dl / (length * length) + kp * dl]
+
+        def moved(s: Motion) -> tuple[Vec, Scalar]:
+            """dn and dl, in axes that move with b: the vector from a to b changes by s at a's origin."""
+            dx = sub(at(s, k.p), cross(s.ang, scale(length, n)))
+            dl = dot(n, dx)
+            return scale(1.0 / length, sub(dx, scale(dl, n))), dl
+
+        moves = {j: [moved(x.S * sign) for x in columns[j]] for j, sign in k.sign.items()}
+        dq = {j: [change(*k.change(j, x), *dx) for x, dx in zip(columns[j], moves[j], strict=True)] for j in k.sign}
+        dnu = {j: [change(*k.change_with_velocity(j, x)) for x in columns[j]] for j in k.sign}
+        changes = {j: [Force(dn, cross(k.p, dn), m.r.root) * f[0] for dn, _ in moves[j]] for j in k.sign}
+        w = self.wrench(m, f).get(self.b.body, Force.zero(m.r.root))
+        return RowDerivatives(dq, dnu, k.change_of_torques(m.r.S, w, changes))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -140,7 +120,7 @@ class Held(Rows):
         return model.coordinates(self.joint, q)
 
     def units(self, m: Moving) -> list[Unit]:
-        return [Unit({}, {self.joint: [1.0 if i == k else 0.0 for i in range(self.size)]}) for k in range(self.size)]
+        return [Unit({}, {self.joint: unit(self.size, k)}) for k in range(self.size)]
 
     def velocity(self, m: Moving) -> list[Scalar]:
         return m.r.speeds(self.joint, m.nu)
@@ -149,33 +129,28 @@ class Held(Rows):
         return m.r.speeds(self.joint, m.dnu)
 
     def violation(self, m: Moving, anchor: Vector) -> list[Scalar]:
-        return self._off(m.r.model.coordinates(self.joint, m.r.q), anchor)
+        return self._difference(m.r.model.coordinates(self.joint, m.r.q), anchor)
 
-    def _off(self, q: Sequence[Any], anchor: Vector) -> list[Any]:
+    def _difference(self, q: Sequence[Any], anchor: Vector) -> list[Any]:
         return self.kind.difference(anchor, q)
 
-    def derivatives(
-        self,
-        m: Moving,
-        columns: PerBody[list[AxisColumns]],
-        f: Vector,
-        gains: Gains,
-        anchor: Vector,
-        reference: Vector | None,
-    ) -> RowDerivatives:
-        joint, n = self.kind, self.size
-        unit = [[1.0 if i == k else 0.0 for i in range(n)] for k in range(n)]
-        dq: Block = [[0.0] * n for _ in range(n)]
-        if gains.kp:
+    def derivatives(self, m: Moving, columns: Columns, f: Vector, target: Target) -> RowDerivatives:
+        (kp, kd), anchor, _ = target
+        units = Matrix.identity(self.size)
+        dq = Matrix.zero(self.size, self.size)
+        if kp:
             q = m.r.model.coordinates(self.joint, m.r.q)
-            moved = [joint.integrate(q, [Dual(0.0, x) for x in e]) for e in unit]
-            dq = [[gains.kp * x for x in rates(self._off(x, anchor))] for x in moved]
-        return RowDerivatives({self.joint: dq}, {self.joint: [[gains.kd * x for x in e] for e in unit]}, {})
+            moved = [self.kind.integrate(q, [Dual(0.0, x) for x in e]) for e in units]
+            dq = kp * Matrix([rates(self._difference(x, anchor)) for x in moved], self.size)
+        return RowDerivatives({self.joint: dq.rows}, {self.joint: (kd * units).rows}, {})
 
 
 @dataclass(frozen=True)
 class Coupled(Rows):
-    """The coordinate of one joint is a polynomial of another's: x = c0 + c1 y + c2 y^2 + ..."""
+    """The coordinate x of one joint is a polynomial of that of another, x = p(y) = c0 + c1 y + c2 y^2 + ...
+
+    J nu = x' - p_1 y',     J dnu + drift = x'' - p_1 y'' - p_2 y'^2,     p_k the k-th derivative of p        (1)
+    """
 
     joint: int
     other: int
@@ -185,8 +160,8 @@ class Coupled(Rows):
     def size(self) -> int:
         return 1
 
-    def _polynomials(self, m: Moving) -> tuple[Scalar, Scalar, Scalar, Scalar]:
-        """It and its first three derivatives at the other joint."""
+    def _polynomials(self, m: Moving) -> list[Scalar]:
+        """p and its first three derivatives at the other joint."""
         (y,) = m.r.model.coordinates(self.other, m.r.q)
         c = list(self.coefficients)
         found = []
@@ -196,37 +171,33 @@ class Coupled(Rows):
                 total = total * y + x
             found.append(total)
             c = [k * x for k, x in enumerate(c)][1:]
-        return found[0], found[1], found[2], found[3]
+        return found
+
+    def _pair(self, m: Moving, rates: Vector) -> tuple[Scalar, Scalar]:
+        """The rates of x and y."""
+        return m.r.speeds(self.joint, rates)[0], m.r.speeds(self.other, rates)[0]
 
     def units(self, m: Moving) -> list[Unit]:
         return [Unit({}, {self.joint: [1.0], self.other: [-self._polynomials(m)[1]]})]
 
     def velocity(self, m: Moving) -> list[Scalar]:
-        return [m.r.speeds(self.joint, m.nu)[0] - self._polynomials(m)[1] * m.r.speeds(self.other, m.nu)[0]]
+        dx, dy = self._pair(m, m.nu)
+        return [dx - self._polynomials(m)[1] * dy]  # (1)
 
     def acceleration(self, m: Moving) -> list[Scalar]:
-        _, slope, bend, _ = self._polynomials(m)
-        y = m.r.speeds(self.other, m.nu)[0]
-        return [m.r.speeds(self.joint, m.dnu)[0] - slope * m.r.speeds(self.other, m.dnu)[0] - bend * y * y]
+        (_, p1, p2, _), (_, dy), (ddx, ddy) = self._polynomials(m), self._pair(m, m.nu), self._pair(m, m.dnu)
+        return [ddx - p1 * ddy - p2 * dy * dy]  # (1)
 
     def violation(self, m: Moving, anchor: Vector) -> list[Scalar]:
         return [m.r.model.coordinates(self.joint, m.r.q)[0] - self._polynomials(m)[0]]
 
-    def derivatives(
-        self,
-        m: Moving,
-        columns: PerBody[list[AxisColumns]],
-        f: Vector,
-        gains: Gains,
-        anchor: Vector,
-        reference: Vector | None,
-    ) -> RowDerivatives:
-        _, slope, bend, third = self._polynomials(m)
-        y, dy = m.r.speeds(self.other, m.nu)[0], m.r.speeds(self.other, m.dnu)[0]
-        by_y = bend * dy + third * y * y + gains.kd * bend * y + gains.kp * slope
-        dq = {self.joint: [[gains.kp]], self.other: [[-by_y]]}
-        dnu = {self.joint: [[gains.kd]], self.other: [[-(2.0 * bend * y) - gains.kd * slope]]}
-        return RowDerivatives(dq, dnu, {(self.other, self.other): [[-(bend * f[0])]]})
+    def derivatives(self, m: Moving, columns: Columns, f: Vector, target: Target) -> RowDerivatives:
+        (kp, kd), (_, p1, p2, p3) = target.gains, self._polynomials(m)
+        (_, dy), (_, ddy) = self._pair(m, m.nu), self._pair(m, m.dnu)
+        by_y = p2 * ddy + p3 * dy * dy + kd * p2 * dy + kp * p1
+        dq = {self.joint: [[kp]], self.other: [[-by_y]]}
+        dnu = {self.joint: [[kd]], self.other: [[-(2.0 * p2 * dy) - kd * p1]]}
+        return RowDerivatives(dq, dnu, {(self.other, self.other): [[-(p2 * f[0])]]})
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -253,15 +224,12 @@ class Own(Rows):
 
     def _columns(self, m: Moving) -> list[list[Scalar]]:
         """J, by columns."""
-        nv = m.r.model.nv
-        units = [[Dual(0.0, 1.0 if i == k else 0.0) for i in range(nv)] for k in range(nv)]
         start = [Dual(x, 0.0) for x in m.r.q]  # q may be first-order numbers itself
-        return [rates(self.function(integrate(m.r.model, start, e))) for e in units]
+        return [rates(self.function(_moved(m.r.model, start, k))) for k in range(m.r.model.nv)]
 
     def units(self, m: Moving) -> list[Unit]:
-        J = self._columns(m)
-        own = [i for i, body in enumerate(m.r.model.bodies) if not body.mimics]
-        return [Unit({}, {i: [J[k][row] for k in m.r.model.dofs(i)] for i in own}) for row in range(self.count)]
+        J, model = self._columns(m), m.r.model
+        return [Unit({}, {i: [J[k][row] for k in model.dofs(i)] for i in _joints(model)}) for row in range(self.count)]
 
     def velocity(self, m: Moving) -> list[Scalar]:
         return self._along(m, m.r.q, m.nu, [0.0] * m.r.model.nv)[0]
@@ -272,56 +240,43 @@ class Own(Rows):
     def violation(self, m: Moving, anchor: Vector) -> list[Scalar]:
         return list(self.function(m.r.q))
 
-    def derivatives(
-        self,
-        m: Moving,
-        columns: PerBody[list[AxisColumns]],
-        f: Vector,
-        gains: Gains,
-        anchor: Vector,
-        reference: Vector | None,
-    ) -> RowDerivatives:
+    def derivatives(self, m: Moving, columns: Columns, f: Vector, target: Target) -> RowDerivatives:
+        (kp, kd), model, J = target.gains, m.r.model, self._columns(m)
+
+        def by_q(k: int) -> list[Scalar]:
+            velocity, acceleration = map(rates, self._along(m, _moved(model, m.r.q, k), m.nu, m.dnu))
+            return plus(plus(acceleration, scaled(kd, velocity)), scaled(kp, J[k]))
+
+        def by_nu(k: int) -> list[Scalar]:
+            faster = [Dual(x, y) for x, y in zip(m.nu, unit(model.nv, k), strict=True)]
+            velocity, acceleration = map(rates, self._along(m, m.r.q, faster, m.dnu))
+            return plus(acceleration, scaled(kd, velocity))
+
+        torques = [self._change_of_torques(m, _moved(model, m.r.q, k), f) for k in range(model.nv)]
+        own = _joints(model)
+        return RowDerivatives(
+            {j: [by_q(k) for k in model.dofs(j)] for j in own},
+            {j: [by_nu(k) for k in model.dofs(j)] for j in own},
+            {(i, j): [[torques[k][row] for k in model.dofs(j)] for row in model.dofs(i)] for j in own for i in own},
+        )
+
+    def velocity_dq(self, m: Moving, columns: Columns) -> PerBody[Block]:
         model = m.r.model
-        own = [i for i, body in enumerate(model.bodies) if not body.mimics]
-        J = self._columns(m)
-        dq: PerBody[Block] = {}
-        dnu: PerBody[Block] = {}
-        torques: dict[tuple[int, int], Block] = {}
-        for j in own:
-            dq[j], dnu[j] = [], []
-            changes = []
-            for k in model.dofs(j):
-                e = [1.0 if i == k else 0.0 for i in range(model.nv)]
-                moved = self._moved(m, k)
-                velocity, acceleration = self._along(m, moved, m.nu, m.dnu)
-                pairs = zip(rates(acceleration), rates(velocity), J[k], strict=True)
-                dq[j].append([x + gains.kd * y + gains.kp * z for x, y, z in pairs])
-                faster = [Dual(x, y) for x, y in zip(m.nu, e, strict=True)]
-                velocity, acceleration = self._along(m, m.r.q, faster, m.dnu)
-                dnu[j].append([x + gains.kd * y for x, y in zip(rates(acceleration), rates(velocity), strict=True)])
-                changes.append(self._turned_torques(m, moved, f))
-            for i in own:
-                torques[i, j] = [[change[k] for change in changes] for k in model.dofs(i)]
-        return RowDerivatives(dq, dnu, torques)
+        along = [rates(self._along(m, _moved(model, m.r.q, k), m.nu, m.dnu)[0]) for k in range(model.nv)]
+        return {j: [along[k] for k in model.dofs(j)] for j in _joints(model)}
 
-    def velocity_dq(self, m: Moving, columns: PerBody[list[AxisColumns]]) -> PerBody[Block]:
-        model = m.r.model
-        own = [i for i, body in enumerate(model.bodies) if not body.mimics]
-        return {j: [rates(self._along(m, self._moved(m, k), m.nu, m.dnu)[0]) for k in model.dofs(j)] for j in own}
-
-    def _moved(self, m: Moving, k: int) -> list[Any]:
-        """The configuration moved along the k-th velocity, to first order."""
-        return integrate(m.r.model, m.r.q, [Dual(0.0, 1.0 if i == k else 0.0) for i in range(m.r.model.nv)])
-
-    def _turned_torques(self, m: Moving, moved: Sequence[Any], f: Vector) -> list[Scalar]:
+    def _change_of_torques(self, m: Moving, moved: Sequence[Any], f: Vector) -> list[Scalar]:
         """The rate of J^T f where the configuration is a first-order number."""
-        model = m.r.model
-        found = []
-        for k in range(model.nv):
-            dx = [Dual(0.0, 1.0 if i == k else 0.0) for i in range(model.nv)]
-            column = self.function(integrate(model, [Dual(x, 0.0) for x in moved], dx))
-            total: Any = 0.0
-            for x, force in zip(column, f, strict=True):
-                total = total + lift(x).rate * force
-            found.append(lift(total).rate)
-        return found
+        start = [Dual(x, 0.0) for x in moved]
+        columns = [rates(self.function(_moved(m.r.model, start, k))) for k in range(m.r.model.nv)]
+        return rates([scalar.dot(column, f) for column in columns])
+
+
+def _joints(model: Model) -> list[int]:
+    """Joints with coordinates of their own."""
+    return [i for i, body in enumerate(model.bodies) if not body.mimics]
+
+
+def _moved(model: Model, q: Sequence[Any], k: int) -> list[Any]:
+    """A configuration moved along the k-th velocity, to first order."""
+    return integrate(model, q, [Dual(0.0, x) for x in unit(model.nv, k)])

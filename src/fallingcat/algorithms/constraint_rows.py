@@ -1,23 +1,29 @@
-"""Rows of constraints: what may not move, as functions of how the bodies of a robot move.
+"""Rows of constraints: components of motion that vanish, as functions of how the bodies of a robot move.
 
-Written once, over any scalar, in common coordinates. What stands against a row is kd times its velocity and kp times its
-violation. A block of three rows is kept in the axes of the common coordinates, where it costs least, and turned to the
-axes that a user sees at the end. Kinds of rows are in `constraint_frames` and `constraint_kinds`.
+Written once, over any scalar, in common coordinates. With feedback (Baumgarte 1972) a row asks for
+    J dnu + drift + kd J nu + kp violation - reference = 0                                                    (1)
+A block of three rows is kept in the axes of the common coordinates, where it costs least, and turned at the end to the axes of
+the frame that the constraint is given in: its local axes. Kinds of rows are in `constraint_frames` and `constraint_kinds`.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fallingcat.algorithms.dense import subtract
-from fallingcat.algorithms.posed import PerBody, Posed, Vector
+from fallingcat.algorithms.dense import Block, subtract
+from fallingcat.algorithms.posed import PerBody, Posed, Vector, accelerations, velocities, velocity_products
 from fallingcat.algorithms.rnea_derivatives import AxisColumns
+from fallingcat.algorithms.vectors import minus, plus, scaled
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Motion
 
-Block = list[list[Scalar]]
+Columns = PerBody[list[AxisColumns]]
+"""Derivatives of the motion of bodies along every axis of a joint."""
+Blocks = dict[tuple[int, int], Block]
+"""(i, j): a block for joints i and j."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +42,15 @@ class Moving:
         still = dict.fromkeys(range(WORLD, len(r.model.bodies)), Motion.zero(r.root))
         return Moving(r, [0.0] * r.model.nv, [0.0] * r.model.nv, still, still)
 
+    @staticmethod
+    def along(r: Posed, nu: Vector, dnu: Vector) -> Moving:
+        """The motion with given velocities and accelerations."""
+        v = velocities(r, nu)
+        return Moving(r, nu, dnu, v, accelerations(r, velocity_products(r, nu, v), dnu, r.gravity))
+
 
 class Gains(NamedTuple):
-    """Baumgarte's: the row's acceleration is -kd (its velocity) - kp (its violation)."""
+    """Of Baumgarte's feedback (1)."""
 
     kp: float = 0.0
     kd: float = 0.0
@@ -47,82 +59,84 @@ class Gains(NamedTuple):
 NO_GAINS = Gains()
 
 
+class Target(NamedTuple):
+    """What a constraint is held to (1)."""
+
+    gains: Gains = NO_GAINS
+    anchor: Vector = ()
+    """Where it holds: `anchor_size` numbers."""
+    reference: Vector | None = None
+    """(size,): the acceleration of the rows that it follows, in local axes."""
+
+
 class Unit(NamedTuple):
-    """What a unit force along a row does: wrenches on bodies, in common coordinates, and torques in joints."""
+    """A unit force along a row: wrenches on bodies, in common coordinates, and torques in joints."""
 
     wrenches: PerBody[Force]
     torques: PerBody[list[Scalar]]
 
 
 class RowDerivatives(NamedTuple):
-    """Of the residual of rows, per joint one column for each of its axes; and of the torques J^T f at fixed forces."""
+    """Of the residual (1), per joint one column for each of its axes; and of the torques J^T f at fixed forces."""
 
     dq: PerBody[Block]
     dnu: PerBody[Block]
-    torques: dict[tuple[int, int], Block]
-    """(i, j): what moving joint j changes in the torques of joint i, beyond wrenches that move with their bodies."""
+    torques: Blocks
+    """(i, j): d(J^T f) of joint i by the motion of joint j, beyond wrenches that move with their bodies."""
 
 
-class Rows:
-    """Constraint rows. `anchor`: numbers that say where they hold, given at run time."""
+class Rows(ABC):
+    """Rows of one constraint."""
 
     @property
+    @abstractmethod
     def size(self) -> int:
         """Number of rows."""
-        raise NotImplementedError
 
     @property
     def anchor_size(self) -> int:
-        """How many numbers say where it holds."""
+        """How many numbers, given at run time, say where it holds."""
         return 0
 
     def anchor_at(self, model: Model, q: Vector) -> list[Scalar]:
         """These numbers for a configuration at which it holds."""
         return []
 
+    @abstractmethod
     def units(self, m: Moving) -> list[Unit]:
-        """The rows of J, transposed."""
-        raise NotImplementedError
+        """The rows of J, as unit forces."""
 
+    @abstractmethod
     def velocity(self, m: Moving) -> list[Scalar]:
-        """J nu."""
-        raise NotImplementedError
+        """J nu, (size,)."""
 
+    @abstractmethod
     def acceleration(self, m: Moving) -> list[Scalar]:
-        """J dnu + drift."""
-        raise NotImplementedError
+        """J dnu + drift, (size,)."""
 
+    @abstractmethod
     def violation(self, m: Moving, anchor: Vector) -> list[Scalar]:
-        """Zero where the constraint holds, in the axes that a user sees."""
-        raise NotImplementedError
+        """(size,), in local axes; zero where the constraint holds."""
 
-    def derivatives(
-        self,
-        m: Moving,
-        columns: PerBody[list[AxisColumns]],
-        f: Vector,
-        gains: Gains,
-        anchor: Vector,
-        reference: Vector | None,
-    ) -> RowDerivatives:
-        """Of acceleration + kd velocity + kp violation - reference, in axes that move with the constraint."""
-        raise NotImplementedError
+    @abstractmethod
+    def derivatives(self, m: Moving, columns: Columns, f: Vector, target: Target) -> RowDerivatives:
+        """Of the residual (1), in axes that move with the constraint."""
 
-    def velocity_dq(self, m: Moving, columns: PerBody[list[AxisColumns]]) -> PerBody[Block]:
-        """Of J nu in axes that move with the constraint: what the derivative of the residual gains for each unit of kd."""
-        still = [0.0] * self.size
-        with_kd, without = (self.derivatives(m, columns, still, Gains(0.0, kd), (), None).dq for kd in (1.0, 0.0))
+    def velocity_dq(self, m: Moving, columns: Columns) -> PerBody[Block]:
+        """d(J nu)/dq in axes that move with the constraint: the coefficient of kd in the derivative of (1)."""
+        zero = [0.0] * self.size
+        with_kd, without = (self.derivatives(m, columns, zero, Target(Gains(0.0, kd))).dq for kd in (1.0, 0.0))
         return {j: subtract(with_kd[j], without[j]) for j in with_kd}
 
-    def turned(self, m: Moving, x: Vector) -> list[Scalar]:
-        """From the axes that the rows are in to those that a user sees."""
+    def to_local(self, m: Moving, x: Vector) -> list[Scalar]:
+        """From the axes that the rows are in to local axes."""
         return list(x)
 
-    def turned_back(self, m: Moving, x: Vector) -> list[Scalar]:
+    def from_local(self, m: Moving, x: Vector) -> list[Scalar]:
         return list(x)
 
-    def turning(self, m: Moving, f: Vector) -> PerBody[Block]:
-        """What the motion of each joint adds to the change of forces f, seen by a user: their axes turn."""
+    def turning_of_axes(self, m: Moving, f: Vector) -> PerBody[Block]:
+        """The derivative of forces f in local axes, per joint, when they are fixed in axes that move with the constraint."""
         return {}
 
     def wrench(self, m: Moving, f: Vector) -> PerBody[Force]:
@@ -133,13 +147,12 @@ class Rows:
                 total[i] = total[i] + w * x if i in total else w * x
         return total
 
-    def residual(self, m: Moving, gains: Gains, anchor: Vector, reference: Vector | None) -> list[Scalar]:
-        """What must vanish: acceleration + kd velocity + kp violation - reference."""
+    def residual(self, m: Moving, target: Target) -> list[Scalar]:
+        """The left side of (1), (size,)."""
+        (kp, kd), anchor, reference = target
         total = self.acceleration(m)
-        if gains.kd:
-            total = [x + gains.kd * y for x, y in zip(total, self.velocity(m), strict=True)]
-        if gains.kp:
-            total = [x + gains.kp * y for x, y in zip(total, self.turned_back(m, self.violation(m, anchor)), strict=True)]
-        if reference is not None:
-            total = [x - y for x, y in zip(total, self.turned_back(m, reference), strict=True)]
-        return total
+        if kd:
+            total = plus(total, scaled(kd, self.velocity(m)))
+        if kp:
+            total = plus(total, scaled(kp, self.from_local(m, self.violation(m, anchor))))
+        return total if reference is None else minus(total, self.from_local(m, reference))

@@ -1,4 +1,4 @@
-"""What inertia stands against forces along rows: M^-1 J^T and the Delassus matrix G = J M^-1 J^T.
+"""The response of a robot to forces along rows: M^-1 J^T f and the Delassus matrix G = J M^-1 J^T.
 
 With the articulated bodies of `aba`, M^-1 = W D^-1 W^T, a row of J W is found by letting its unit force act: the wrench phi on
 a body goes inwards, and each joint on the way takes y = S^T phi of it and lets phi - U D^-1 y through (Wensing, Featherstone and
@@ -14,57 +14,58 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from fallingcat import scalar
 from fallingcat.algorithms.aba import Articulated, articulated_bodies, by_mass_matrix, combination, joint_accelerations
 from fallingcat.algorithms.constraint_rows import Moving, Unit
 from fallingcat.algorithms.crba import mass_matrix_in
-from fallingcat.algorithms.dense import Block, factor, forward_substitute, inverse_symmetric, substitute, transpose
-from fallingcat.algorithms.minverse import inverse_factor, inverse_mass_matrix_in
+from fallingcat.algorithms.dense import Block, Matrix, factor, forward_substitute, inverse_symmetric, substitute
+from fallingcat.algorithms.minverse import inverse_of
 from fallingcat.algorithms.pivots import least_pivots_by_dof
-from fallingcat.algorithms.posed import PerBody, Posed, Vector, Wrenches, accelerations, is_shallow, velocities, velocity_products
-from fallingcat.model.model import WORLD, Model
+from fallingcat.algorithms.posed import PerBody, Posed, Vector, Wrenches, velocities
+from fallingcat.algorithms.vectors import minus, plus, scaled
+from fallingcat.model.model import WORLD
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Motion
 
 
-def jacobian_of(r: Posed, units: Sequence[Unit]) -> Block:
-    """J, one row per unit force."""
-    model = r.model
-    rows = []
-    for unit in units:
-        parts: PerBody[list[Scalar]] = {i: list(x) for i, x in unit.torques.items()}
-        for body, w in unit.wrenches.items():
-            for j in model.path(body):
-                own = r.S[j].power(w)
-                parts[j] = [x + y for x, y in zip(parts[j], own, strict=True)] if j in parts else own
-        rows.append(model.gather(parts))
-    return rows
+def jacobian_of(r: Posed, units: Sequence[Unit]) -> Matrix:
+    """J, (m, nv): one row per unit force."""
+    return Matrix([r.model.gather(_joint_torques(r, unit)) for unit in units], r.model.nv)
 
 
-class Resistance(Protocol):
-    """The inertia of a robot at a configuration, factored."""
+def _joint_torques(r: Posed, unit: Unit) -> PerBody[list[Scalar]]:
+    """S^T w of every joint that carries a unit force."""
+    parts: PerBody[list[Scalar]] = {i: list(x) for i, x in unit.torques.items()}
+    for body, w in unit.wrenches.items():
+        for j in r.model.path(body):
+            own = r.S[j].power(w)
+            parts[j] = plus(parts[j], own) if j in parts else own
+    return parts
+
+
+class FactoredInertia(Protocol):
+    """The mass matrix of a robot at a configuration, factored."""
 
     r: Posed
 
-    def free(self, nu: Vector, tau: Vector, f_ext: Wrenches) -> tuple[list[Scalar], Moving]:
-        """dnu without any constraint, and the motion."""
+    def free(self, nu: Vector, tau: Vector, f_ext: Wrenches) -> Moving:
+        """The motion without any constraint."""
 
-    def delassus(self, units: Sequence[Unit]) -> Block:
-        """G = J M^-1 J^T."""
+    def delassus(self, units: Sequence[Unit]) -> Matrix:
+        """G = J M^-1 J^T, (m, m)."""
 
     def response(self, units: Sequence[Unit], f: Vector) -> list[Scalar]:
-        """M^-1 J^T f."""
+        """M^-1 J^T f, (nv,)."""
 
     def inverse(self) -> Block:
-        """M^-1."""
+        """M^-1, (nv, nv)."""
 
 
-def resistance(r: Posed) -> Resistance:
+def factored_inertia(r: Posed) -> FactoredInertia:
     """For a robot in common coordinates."""
-    return OfMassMatrix(r) if r.model.mimics else OfArticulatedBodies(r)
+    return FactoredMassMatrix(r) if r.model.mimics else ArticulatedInertia(r)
 
 
-class OfArticulatedBodies:
+class ArticulatedInertia:
     """By the passes above."""
 
     def __init__(self, r: Posed) -> None:
@@ -72,13 +73,12 @@ class OfArticulatedBodies:
         self.bodies: Articulated = articulated_bodies(r)
         self._factors = {i: factor(D, self.bodies.least[i]) for i, D in self.bodies.D.items()}
 
-    def free(self, nu: Vector, tau: Vector, f_ext: Wrenches) -> tuple[list[Scalar], Moving]:
+    def free(self, nu: Vector, tau: Vector, f_ext: Wrenches) -> Moving:
         dnu, a = joint_accelerations(self.bodies, reversed(self.r.S), nu, tau, f_ext)
-        found = self.r.model.gather(dnu)
-        return found, Moving(self.r, nu, found, velocities(self.r, nu), a)
+        return Moving(self.r, nu, self.r.model.gather(dnu), velocities(self.r, nu), a)
 
-    def _taken(self, unit: Unit) -> PerBody[list[Scalar]]:
-        """y of every joint on the way of a unit force."""
+    def _half(self, unit: Unit) -> PerBody[list[Scalar]]:
+        """y of every joint that carries a unit force: its row of J W."""
         r, b = self.r, self.bodies
         phi: PerBody[Force] = dict(unit.wrenches)
         y: PerBody[list[Scalar]] = {}
@@ -87,81 +87,65 @@ class OfArticulatedBodies:
                 continue
             force = phi.get(i, Force.zero(r.root))
             torques = unit.torques.get(i, [0.0] * len(r.S[i]))
-            y[i] = [x + t for x, t in zip(r.S[i].power(force), torques, strict=True)]
+            y[i] = plus(r.S[i].power(force), torques)
             if p != WORLD:
                 through = force - combination(b.UDinv[i], y[i])
                 phi[p] = phi[p] + through if p in phi else through
         return y
 
-    def delassus(self, units: Sequence[Unit]) -> Block:
-        y = [self._taken(unit) for unit in units]
-        n = len(units)
-        G: Block = [[0.0] * n for _ in range(n)]
+    def delassus(self, units: Sequence[Unit]) -> Matrix:
+        y = [self._half(unit) for unit in units]
+        G = Matrix.zero(len(units), len(units))
         for i, _ in self.r.model.base_to_tip():
-            rows = [k for k in range(n) if i in y[k]]
-            if not rows:
-                continue
-            L, Dinv = self._factors[i]
-            half = [forward_substitute(L, y[k][i]) for k in rows]
-            scaled = transpose([[x * d for x, d in zip(row, Dinv, strict=True)] for row in half])
-            part = scalar.matmul(half, scaled, symmetric=True)  # (1)
-            for s, k in enumerate(rows):
-                for t, m in enumerate(rows):
-                    G[k][m] = G[k][m] + part[s][t]
+            rows = [k for k in range(len(units)) if i in y[k]]
+            part = _gram(self._factors[i], [y[k][i] for k in rows])  # (1)
+            for k, row in zip(rows, part, strict=True):
+                for m, x in zip(rows, row, strict=True):
+                    G[k][m] = G[k][m] + x
         return G
 
     def response(self, units: Sequence[Unit], f: Vector) -> list[Scalar]:
         r, b = self.r, self.bodies
         z: PerBody[list[Scalar]] = {}
         for unit, force in zip(units, f, strict=True):
-            for i, y in self._taken(unit).items():
-                own = [force * x for x in y]
-                z[i] = [x + t for x, t in zip(z[i], own, strict=True)] if i in z else own
+            for i, y in self._half(unit).items():
+                z[i] = plus(z[i], scaled(force, y)) if i in z else scaled(force, y)
         a: PerBody[Motion] = {WORLD: Motion.zero(r.root)}
         x: PerBody[list[Scalar]] = {}
         for i, p in r.model.base_to_tip():
             rest = substitute(*self._factors[i], z[i]) if i in z else [0.0] * len(r.S[i])
-            x[i] = [s - a[p] @ column for s, column in zip(rest, b.UDinv[i], strict=True)]  # (2)
+            x[i] = minus(rest, [a[p] @ column for column in b.UDinv[i]])  # (2)
             a[i] = a[p] + r.S[i] @ x[i]
         return r.model.gather(x)
 
     def inverse(self) -> Block:
-        return inverse_mass_matrix_in(self.bodies, inverse_factor(self.bodies) if is_shallow(self.r.model) else {})
+        return inverse_of(self.bodies).Minv
 
 
-class OfMassMatrix:
-    """With joints that follow others."""
+class FactoredMassMatrix:
+    """For joints that mimic others."""
 
     def __init__(self, r: Posed) -> None:
         self.r = r
-        self.model: Model = r.model
         self.M = mass_matrix_in(r)
         self._least = least_pivots_by_dof(r.model)
         self._factors = factor(self.M, self._least)
 
-    def free(self, nu: Vector, tau: Vector, f_ext: Wrenches) -> tuple[list[Scalar], Moving]:
-        return moving_with(self.r, nu, by_mass_matrix(self.r, nu, tau, f_ext))
+    def free(self, nu: Vector, tau: Vector, f_ext: Wrenches) -> Moving:
+        return Moving.along(self.r, nu, by_mass_matrix(self.r, nu, tau, f_ext))
 
-    def delassus(self, units: Sequence[Unit]) -> Block:
-        L, Dinv = self._factors
-        half = [forward_substitute(L, row) for row in jacobian_of(self.r, units)]
-        scaled = [[x * d for x, d in zip(row, Dinv, strict=True)] for row in half]
-        return scalar.matmul(half, transpose(scaled), symmetric=True)
+    def delassus(self, units: Sequence[Unit]) -> Matrix:
+        return _gram(self._factors, jacobian_of(self.r, units).rows)
 
     def response(self, units: Sequence[Unit], f: Vector) -> list[Scalar]:
-        return substitute(*self._factors, torques_of(self.r, units, f))
+        return substitute(*self._factors, jacobian_of(self.r, units).T @ f)
 
     def inverse(self) -> Block:
         return inverse_symmetric(self.M, self._least)
 
 
-def moving_with(r: Posed, nu: Vector, dnu: Vector) -> tuple[list[Scalar], Moving]:
-    """The motion with given accelerations."""
-    v = velocities(r, nu)
-    return list(dnu), Moving(r, nu, dnu, v, accelerations(r, velocity_products(r, nu, v), dnu, r.gravity))
-
-
-def torques_of(r: Posed, units: Sequence[Unit], f: Vector) -> list[Scalar]:
-    """J^T f."""
-    columns = transpose(jacobian_of(r, units))
-    return [scalar.dot(column, f) for column in columns]
+def _gram(factors: tuple[Block, list[Scalar]], rows: Sequence[list[Scalar]]) -> Matrix:
+    """Y A^-1 Y^T of the rows of Y, from A = L D L^T as (L, 1/D)."""
+    L, Dinv = factors
+    half = Matrix([forward_substitute(L, row) for row in rows], len(Dinv))
+    return half.times_symmetric(half.scale_columns(Dinv).T)

@@ -1,4 +1,4 @@
-"""What a set of constraints is made from: checks of what a user gives, where constraints hold, and what J leaves."""
+"""What a set of constraints is made from: checks of what a user gives, where constraints hold, and the null space of J."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def dependent(robot: Robot, rows: ConstraintSet) -> bool:
 
 
 def null_space(J: Array) -> tuple[Array, Array]:
-    """An orthonormal basis of what J lets pass, and the pseudo-inverse of J."""
+    """An orthonormal basis of the null space of J, and the pseudo-inverse of J."""
     if not np.isfinite(J).all():
         raise InputError("linearize: J is not finite", expected="states of finite numbers")
     _, s, vh = np.linalg.svd(J)

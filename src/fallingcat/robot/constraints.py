@@ -236,7 +236,7 @@ class Constraints:
     ) -> Supported:  # fmt: skip
         """What a motion takes: .tau (..., nv) .forces (..., m), with M dnu + h = tau + J^T forces.
 
-        Of all forces with which the robot's inputs can bring the motion about, those of least norm; the base wrench in tau then
+        Of all forces with which the robot's inputs can cause the motion, those of least norm; the base wrench in tau then
         is zero. Where there are none (a robot on one point), it is what is missing. forces: chosen ones, instead.
         """
         if forces is not None:
@@ -282,7 +282,7 @@ class Constraints:
         """The state moved onto the constraints: .q (..., nq) .nu (..., nv).
 
         Newton's method on the group of configurations; nu loses what the constraints forbid, and as little energy as possible.
-        Raises where the constraints cannot be met, such as a loop that does not close.
+        Raises where the constraints cannot be satisfied, such as a loop that does not close.
         """
         robot = self.robot
         Q = real_array("project: q", q)
@@ -299,7 +299,7 @@ class Constraints:
         left = np.max(np.abs(step.violation).reshape(-1, self.m), axis=0)
         which = [str(c) for c, at in zip(self.constraints, self.slices, strict=True) if left[at].max(initial=0.0) > tolerance]
         raise InputError(
-            f"project: the constraints cannot be met, {worst:.3g} m or rad is left in {', '.join(which)}",
+            f"project: the constraints cannot be satisfied, {worst:.3g} m or rad is left in {', '.join(which)}",
             expected="constraints that hold somewhere near q", hint="a loop may not close, or q be too far away",
         )  # fmt: skip
 
@@ -322,7 +322,7 @@ class Constraints:
         basis = np.concatenate([np.concatenate([Z, zero], -1), np.concatenate([Y, Z], -1)], -2)
         left = np.swapaxes(np.concatenate([np.concatenate([Z, zero], -1), np.concatenate([zero, Z], -1)], -2), -1, -2)
         A, k = left @ T.A @ basis, Z.shape[-1]
-        A[..., k:, :k] += np.swapaxes(Z_rate, -1, -2) @ Y  # y_nu = Z^T z_nu, and Z turns with what J lets pass
+        A[..., k:, :k] += np.swapaxes(Z_rate, -1, -2) @ Y  # y_nu = Z^T z_nu, and Z turns with the null space of J
         S = self.robot.actuation_matrix(q) if self.robot._actuation is not None else self.robot.actuation
         return ConstrainedLinearization(A, left @ T.B @ S, basis)
 
