@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -58,3 +59,24 @@ def keep_threads() -> Iterator[None]:
     before = threads.threads()
     yield
     fc.set_threads(before)
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An empty cache of its own."""
+    path = tmp_path / "cache"
+    monkeypatch.setenv("FALLINGCAT_CACHE", str(path))
+    return path
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The modules that were compiled since the test began."""
+    texts: list[str] = []
+    original = native.compile_object
+
+    def compile_object(text: str) -> bytes:
+        texts.append(text)
+        return original(text)
+
+    monkeypatch.setattr(native, "compile_object", compile_object)
+    return texts

@@ -11,24 +11,9 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.codegen import native
 from fallingcat.robot import ahead
 
 NAMES = ["mass_matrix", "potential_energy", ("frame_jacobian", {"frame": "hand"})]
-
-
-@pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Texts that this process compiles."""
-    texts: list[str] = []
-    real = native.compile_object
-
-    def counted(text: str) -> bytes:
-        texts.append(text)
-        return real(text)
-
-    monkeypatch.setattr(native, "compile_object", counted)
-    return texts
 
 
 @pytest.mark.parametrize("processors", [1, 2])

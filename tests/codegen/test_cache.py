@@ -22,27 +22,6 @@ from fallingcat.task import Input, Output, Task
 TASK = Task("double", (Input("x", 2),), (Output("y", (2,)),), lambda x: [2.0 * x[0], 3.0 * x[1]], key="test double")
 
 
-@pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    path = tmp_path / "cache"
-    monkeypatch.setenv("FALLINGCAT_CACHE", str(path))
-    return path
-
-
-@pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The modules that were compiled since the test began."""
-    texts: list[str] = []
-    original = native.compile_object
-
-    def compile_object(text: str) -> bytes:
-        texts.append(text)
-        return original(text)
-
-    monkeypatch.setattr(native, "compile_object", compile_object)
-    return texts
-
-
 def works() -> None:
     """A new kernel, as in a new process, gives the right numbers for one state and for a batch."""
     kernel = Kernel(TASK)

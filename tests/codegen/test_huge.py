@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 import fallingcat as fc
 from fallingcat import announce
-from fallingcat.algorithms import crba, pair_table, rnea_derivatives
 from fallingcat.arrays import eager
 from fallingcat.codegen import Kernel, native
 from fallingcat.errors import TraceError
 from fallingcat.functions import task
 from fallingcat.task import Task
-from fallingcat.trace import graph, interpret, trace
+from fallingcat.trace import dot_matrix, graph, interpret, trace
 from trees import random_tree
 
 Array = NDArray[np.float64]
@@ -58,9 +57,7 @@ def planar_mass_matrix(q: Array) -> Array:
 
 def as_a_table(robot: fc.Robot, monkeypatch: pytest.MonkeyPatch, name: str = "mass_matrix", **options: Any) -> Task:
     """A function of a small robot, computed as that of a huge one; without a key, so that no cache mistakes it."""
-    for module in (crba, rnea_derivatives):
-        monkeypatch.setattr(module, "MANY", 0)
-    monkeypatch.setattr(pair_table, "is_shallow", lambda model: False)
+    monkeypatch.setattr(dot_matrix, "MANY", 0)
     return replace(task(robot.model, name, **options), key="")
 
 
@@ -290,7 +287,7 @@ def test_a_file_is_no_terminal(ball: fc.Robot, monkeypatch: pytest.MonkeyPatch) 
 def test_a_large_program_is_announced_while_it_is_traced(
     ball: fc.Robot, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(graph, "_MILESTONES", frozenset({100}))
+    monkeypatch.setattr(graph, "LARGE", 100)
     trace(task(ball.model, "inverse_dynamics"))
     (line,) = terminal.getvalue().splitlines()
     assert "inverse_dynamics" in line
@@ -299,6 +296,6 @@ def test_a_large_program_is_announced_while_it_is_traced(
 
 def test_a_hopeless_program_is_refused(ball: fc.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graph, "HOPELESS", 100)
-    monkeypatch.setattr(graph, "_MILESTONES", frozenset({100}))
+    monkeypatch.setattr(graph, "LARGE", 100)
     with pytest.raises(TraceError, match=r"more than 100 operations.*robot\.kernel\('inverse_dynamics'\)\.eager"):
         trace(task(ball.model, "inverse_dynamics"))

@@ -28,7 +28,7 @@ def call(robot: fc.Robot, name: str, q: Array, nu: Array, dnu: Array, wrenches: 
 
 @pytest.mark.parametrize("name", TAKE_WRENCHES)
 def test_a_contact_set_switched_a_hundred_times_compiles_once(ball: fc.Robot, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every set of frames in several orders: one trace and one compilation of code for single states."""
+    """Every set of frames in several orders: one trace, one compilation for single states, in two parts if there is a core."""
     counts = {"trace": 0, "compile": 0}
 
     def counted(what: str, function: Any) -> Any:
@@ -50,7 +50,8 @@ def test_a_contact_set_switched_a_hundred_times_compiles_once(ball: fc.Robot, na
     for k in range(100):
         frames = sets[k % len(sets)][:: -1 if k % 2 else 1]
         call(robot, name, q, nu, dnu, {frame: w[frame] for frame in frames})
-    assert counts == {"trace": 1, "compile": 1}
+    parts = 2 if name in ("forward_dynamics_derivatives", "linearize") else 1
+    assert counts == {"trace": 1, "compile": parts}
 
 
 @pytest.mark.parametrize("axes", AXES)

@@ -11,9 +11,9 @@ The last vector repeats the last state in its surplus lanes, so no lane is speci
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
 
 from fallingcat.codegen.builder import Function
+from fallingcat.codegen.core import NO_CORE, CoreText, core_text
 from fallingcat.codegen.lanes import Lanes, transpose
 from fallingcat.codegen.mathlib import functions as library
 from fallingcat.codegen.pieces import PieceWriter, Storage, write_piece, write_pieces
@@ -21,7 +21,8 @@ from fallingcat.codegen.schedule import Schedule
 from fallingcat.codegen.stores import copy_past_caches, group_starts, store_functions, store_tile
 from fallingcat.trace.program import Program
 
-PARAMETERS = ("ptr noalias readonly %in", "ptr noalias %ws", "ptr noalias readonly %rows")
+CORE_PARAMETERS = ("ptr noalias readonly %in", "ptr noalias %ws")
+PARAMETERS = (*CORE_PARAMETERS, "ptr noalias readonly %rows")
 
 MANY_BYTES = 1 << 24
 """Bytes of results from which on they are written past the caches."""
@@ -55,27 +56,43 @@ def layout(program: Program, plan: Schedule, lanes: Lanes) -> Layout:
     )
 
 
-def batch_text(program: Program, plan: Schedule, lanes: Lanes) -> str:
-    """The module text with `fc_batch`."""
-    storage = Storage(PARAMETERS, lambda writer, k: writer.take("%in", k), lambda writer, k, name: None, store_tile)
+def batch_core(program: Program, plan: Schedule, lanes: Lanes) -> CoreText:
+    """The module text of the core of a program, if it is compiled apart."""
+    if not plan.core:
+        return NO_CORE
+    storage = _storage(CORE_PARAMETERS)
+    functions = _angles(program, plan, lanes, storage) + write_pieces(program, plan, lanes, lanes, storage, plan.of_core)
+    return core_text(library(plan.instructions_of_core(program), lanes, lanes), functions, CORE_PARAMETERS)
+
+
+def batch_text(program: Program, plan: Schedule, lanes: Lanes, core: CoreText = NO_CORE) -> str:
+    """The module text with `fc_batch`, which calls the core."""
+    storage = _storage(PARAMETERS)
     place = layout(program, plan, lanes)
-    functions = [("fc_angles", _angles(program, plan, lanes, storage))] if plan.angles else []
-    functions += chain.from_iterable(write_pieces(program, plan, lanes, lanes, storage))
+    functions = [] if plan.core else _angles(program, plan, lanes, storage)
+    functions += write_pieces(program, plan, lanes, lanes, storage, plan.of_rest)
     functions += store_functions(program, plan, lanes, storage)
-    texts = [library(program, lanes, lanes), *(text for _, text in functions)]
+    texts = [library(plan.instructions_of_rest(program), lanes, lanes), core.declaration, *(text for _, text in functions)]
     texts += [_load_rows(j, spec.size, lanes) for j, spec in enumerate(program.inputs)]
     texts.append(_enter(program, lanes, place, "fc_enter"))
     if place.results:
         texts += [_enter(program, lanes, place, "fc_enter_here"), copy_past_caches(lanes), _leave(program, lanes, place)]
-    return "\n".join([*texts, _driver(program, lanes, place, [name for name, _ in functions])])
+    return "\n".join([*texts, _driver(program, lanes, place, core, [name for name, _ in functions])])
 
 
-def _angles(program: Program, plan: Schedule, lanes: Lanes, storage: Storage) -> str:
+def _storage(parameters: tuple[str, ...]) -> Storage:
+    return Storage(parameters, lambda writer, k: writer.take("%in", k), lambda writer, k, name: None, store_tile)
+
+
+def _angles(program: Program, plan: Schedule, lanes: Lanes, storage: Storage) -> list[tuple[str, str]]:
+    """The function that takes all sines and cosines of inputs; none if there are none."""
+    if not plan.angles:
+        return []
     early = set(plan.angles)
     values = [program.first + k for k, (op, args) in enumerate(program.instructions) if op in ("sin", "cos") and args[0] in early]
     writer = PieceWriter("fc_angles", program, plan, lanes, storage)
     write_piece(writer, values)
-    return writer.finished
+    return [("fc_angles", writer.finished)]
 
 
 def _rows(lanes: Lanes) -> list[str]:
@@ -167,7 +184,7 @@ def _leave(program: Program, lanes: Lanes, place: Layout) -> str:
     return w.text
 
 
-def _driver(program: Program, lanes: Lanes, place: Layout, steps: list[str]) -> str:
+def _driver(program: Program, lanes: Lanes, place: Layout, core: CoreText, steps: list[str]) -> str:
     """The loop over vectors of states."""
     f = Function("fc_batch", "void", ("i64 %start", "i64 %stop", "ptr %pointers", "ptr %strides", "ptr %in"))
     ws = f.at("%in", 8 * place.inputs)
@@ -179,6 +196,8 @@ def _driver(program: Program, lanes: Lanes, place: Layout, steps: list[str]) -> 
         with f.counting("%stop", "%start", lanes.width) as i:
             enter = "fc_enter_here" if past_caches else "fc_enter"
             f.call("void", enter, f"i64 {i}", f"i64 {last}", "ptr %pointers", "ptr %strides", "ptr %in")
+            if core.function:
+                f.call("void", core.function, "ptr %in", f"ptr {ws}")
             for name in steps:
                 f.call("void", name, "ptr %in", f"ptr {ws}", f"ptr {rows}")
             if past_caches:

@@ -20,17 +20,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fallingcat import announce
 from fallingcat.arrays import eager
 from fallingcat.arrays.arguments import QUATERNION_TOLERANCE, Batch, answer, check_out, check_quaternions, in_order, prepare
 from fallingcat.arrays.lost import check_batch, check_results, check_state
 from fallingcat.arrays.memory import RESULTS
-from fallingcat.codegen import cache, cpython, native
-from fallingcat.codegen.batch import batch_text, layout
+from fallingcat.codegen import cache, cpython, modules, native
+from fallingcat.codegen.batch import batch_core, batch_text, layout
 from fallingcat.codegen.call import call_text
+from fallingcat.codegen.modules import Module
 from fallingcat.codegen.rows import NativeBatch, check_text, rows_text
-from fallingcat.codegen.schedule import schedule
-from fallingcat.codegen.single import single_text
+from fallingcat.codegen.schedule import Schedule, schedule
+from fallingcat.codegen.single import single_core, single_text
 from fallingcat.codegen.threads import run_all, threads
 from fallingcat.task import Task
 from fallingcat.trace.gradients import check_scalar, jacobian_task, jvp_task, vjp_task
@@ -39,7 +39,7 @@ from fallingcat.trace.program import Program, trace
 Array = NDArray[np.float64]
 
 MIN_ROWS_PER_THREAD = 64
-"""Below this a thread costs more than it brings."""
+"""Below this a thread costs more than it saves."""
 
 _making = threading.RLock()
 """Held while a kernel is traced or compiled. A fork waits for it, so that no child inherits half a kernel."""
@@ -159,12 +159,12 @@ class Kernel:
             code, facts = self._code("single", self._single_module, cpython.symbols())
         return code, int(facts["workspace"])
 
-    def _single_module(self) -> tuple[dict[str, Any], str]:
-        program = self.program
-        plan = schedule(program, keep_results=False)
-        text = single_text(program, plan, native.host_lanes())
+    def _single_module(self) -> Module:
+        plan = self._schedule(keep_results=False)
+        core = single_core(self.program, plan, native.host_lanes())
+        text = single_text(self.program, plan, native.host_lanes(), core)
         text += call_text(self.task, plan.slot_count, QUATERNION_TOLERANCE)
-        return {"workspace": plan.slot_count, "operations": program.operations}, text
+        return Module({"workspace": plan.slot_count, "operations": self.operations}, text, core, plan.core_operations)
 
     # -----------------------------------------------------------------------------------------------------------------
     # Batches
@@ -244,37 +244,26 @@ class Kernel:
             code, facts = self._code("batch", self._batch_module, cpython.symbols())
         return code, int(facts["workspace"])
 
-    def _batch_module(self) -> tuple[dict[str, Any], str]:
-        program = self.program
-        lanes = native.host_lanes()
-        plan = schedule(program, keep_results=True)
+    def _batch_module(self) -> Module:
+        program, lanes = self.program, native.host_lanes()
+        plan = self._schedule(keep_results=True)
         workspace = layout(program, plan, lanes).total
-        text = batch_text(program, plan, lanes)
+        core = batch_core(program, plan, lanes)
+        text = batch_text(program, plan, lanes, core)
         text += check_text(QUATERNION_TOLERANCE) + rows_text(self.task, workspace)
-        return {"workspace": workspace, "operations": program.operations}, text
+        return Module({"workspace": workspace, "operations": self.operations}, text, core, plan.core_operations)
 
     # -----------------------------------------------------------------------------------------------------------------
 
-    def _code(
-        self, kind: str, module: Callable[[], tuple[dict[str, Any], str]], symbols: dict[str, int]
-    ) -> tuple[native.Code, dict[str, Any]]:
+    def _schedule(self, keep_results: bool) -> Schedule:
+        """Only tasks that are known by a key have a core that others may have, too."""
+        return schedule(self.program, keep_results, apart=bool(self.task.key))
+
+    def _code(self, kind: str, module: Callable[[], Module], symbols: dict[str, int]) -> tuple[native.Code, dict[str, Any]]:
         """Machine code from the cache, or compiled now and kept."""
         # A user's own function has no key: it is traced first, and its program is the key.
-        task, name = self.task, self._cache_name(kind)
-        found = cache.load(name)
-        if found is None:
-            with cache.turn(name, task.name):
-                found = cache.load(name) or self._compiled(kind, module, name)
-        facts, code = found
-        return native.Code(code, symbols), facts
-
-    def _compiled(self, kind: str, module: Callable[[], tuple[dict[str, Any], str]], name: str) -> tuple[dict[str, Any], bytes]:
-        facts, text = module()
-        text = native.hurried(text, for_batches=kind == "batch")
-        announce.compiling(self.task.name, int(facts["operations"]), native.seconds_to_compile(text))
-        code = native.compile_object(text)
-        cache.save(name, facts, code)
-        return facts, code
+        objects = modules.made(self._cache_name(kind), self.task.name, module, for_batches=kind == "batch")
+        return modules.loaded(objects, symbols), objects.facts
 
     def _cache_name(self, kind: str) -> str:
         task = self.task
@@ -297,7 +286,7 @@ class Kernel:
     def at_hand(self, single: bool = True, batch: bool = False) -> bool:
         """Is that code made already, or in the cache?"""
         kinds = [("single", self._entry)] * single + [("batch", self._batch)] * batch
-        return all(made is not None or cache.load(self._cache_name(kind)) is not None for kind, made in kinds)
+        return all(made is not None or modules.load(self._cache_name(kind)) is not None for kind, made in kinds)
 
     @property
     def operations(self) -> int:

@@ -9,11 +9,12 @@ Every lane rounds the same way whatever the number of lanes.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from fallingcat.codegen.arctangent import atan2
 from fallingcat.codegen.far_angles import PAIR, reduction
 from fallingcat.codegen.lanes import LaneFunction, Lanes, declarations, hexadecimal
-from fallingcat.trace.program import Program
+from fallingcat.trace.program import Instruction
 
 LARGE = 1e5
 HALF_PI = (1.57079632679489655800e00, 6.12323399573676603587e-17, -1.49738490485916983294e-33)
@@ -29,9 +30,9 @@ ROUND_TO_INTEGER = 6755399441055744.0
 """1.5 * 2^52: adding it leaves an integer in the low bits."""
 
 
-def functions(program: Program, lanes: Lanes, vector: Lanes) -> str:
-    """Definitions and declarations of what a program calls: pieces with `lanes`, the angles of a state with `vector`."""
-    used = {op for op, _ in program.instructions}
+def functions(instructions: Iterable[Instruction], lanes: Lanes, vector: Lanes) -> str:
+    """Definitions and declarations of what instructions call: pieces with `lanes`, the angles of a state with `vector`."""
+    used = {op for op, _ in instructions}
     widths = [lanes] if lanes == vector else [lanes, vector]
     texts = [declarations(Lanes(1 << k)) for k in range(vector.width.bit_length())]  # runs of neighbours may be shorter
     if "sin" in used or "cos" in used:

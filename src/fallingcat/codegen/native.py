@@ -105,9 +105,11 @@ class Code:
     Nothing that code keeps alive leads back to a robot.
     """
 
-    __slots__ = ("__weakref__", "_engine")
+    __slots__ = ("__weakref__", "_called", "_engine")
 
-    def __init__(self, object_code: bytes, symbols: dict[str, int]) -> None:
+    def __init__(self, object_code: bytes, symbols: dict[str, int], called: Code | None = None) -> None:
+        """`symbols`: addresses that it calls; `called`: code which they point into."""
+        self._called = called
         cpython.untrack(self)
         with lock:
             while _ended:  # now their code is taken down, under the lock
@@ -136,8 +138,18 @@ class Code:
         return found
 
 
+def common(name: str, object_code: bytes) -> Code:
+    """The code of a function that several others call, loaded once for as long as some of them live."""
+    with lock:
+        found = _common.get(name)
+        if found is None:
+            found = _common[name] = Code(object_code, {})
+    return found
+
+
+_common: weakref.WeakValueDictionary[str, Code] = weakref.WeakValueDictionary()
 _ended: deque[Any] = deque()
-"""Engines whose code nobody can call any more."""
+"""Engines whose code can no longer be called."""
 _living: weakref.WeakSet[Code] = weakref.WeakSet()
 _ending = False
 

@@ -1,7 +1,7 @@
 """The pieces of a program as LLVM text, for any number of lanes.
 
 The writer of a piece knows values by number; where a value comes from (an input, a constant, a slot of
-the workspace) is the business of the `Storage` that the single and the batched kernel each bring.
+the workspace) is the business of the `Storage` that the single and the batched kernel each provide.
 """
 
 from __future__ import annotations
@@ -85,22 +85,25 @@ class PieceWriter(Function):
         self.storage.store_result(self, k, name)
 
 
-def write_pieces(program: Program, plan: Schedule, lanes: Lanes, vector: Lanes, storage: Storage) -> list[list[tuple[str, str]]]:
-    """Per piece, the functions (name, text) that compute it, in order.
+def write_pieces(
+    program: Program, plan: Schedule, lanes: Lanes, vector: Lanes, storage: Storage, which: range
+) -> list[tuple[str, str]]:
+    """The functions (name, text) that compute some of the pieces, in order.
 
     `vector` is what products of blocks are computed with; for one state it is wider than `lanes`.
     """
-    pieces: list[list[tuple[str, str]]] = []
-    for k, values in enumerate(plan.pieces):
+    functions: list[tuple[str, str]] = []
+    for k in which:
+        values = plan.pieces[k]
         name = f"fc_piece{k}"
         if not isinstance(values, int):
             writer = PieceWriter(name, program, plan, lanes, storage)
             write_piece(writer, values)
-            pieces.append([(name, writer.finished)])
+            functions.append((name, writer.finished))
             continue
         text = product_function(name, program, plan, lanes, vector, storage, values)
-        pieces.append([*_fills(program, plan, lanes, storage, values, k), (name, text)])
-    return pieces
+        functions += [*_fills(program, plan, lanes, storage, values, k), (name, text)]
+    return functions
 
 
 def product_function(

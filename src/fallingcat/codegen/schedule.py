@@ -8,11 +8,13 @@ A product of blocks, or a table of dot products, is a piece of its own; the entr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from fallingcat.codegen.core import core_of
 from fallingcat.trace.blocks import Entry, Pack, Product
 from fallingcat.trace.dots import DotTable
-from fallingcat.trace.program import Program
+from fallingcat.trace.program import Instruction, Program, flops
 
 PIECE = 200
 """Instructions in a piece."""
@@ -49,35 +51,77 @@ class Schedule:
     """The results that such products write."""
     fills: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     """Per product, (value, slot) of entries to be copied first: inputs, constants, entries of other blocks."""
+    core: frozenset[int] = frozenset()
+    """The values of the core, if it is compiled apart; what others need of it has slots until the end."""
+    core_pieces: int = 0
+    """The first so many pieces are the core's."""
+    core_operations: int = 0
+
+    @property
+    def of_core(self) -> range:
+        """The pieces of the core."""
+        return range(self.core_pieces)
+
+    @property
+    def of_rest(self) -> range:
+        """All others."""
+        return range(self.core_pieces, len(self.pieces))
+
+    def instructions_of_core(self, program: Program) -> list[Instruction]:
+        return [op for value, op in enumerate(program.instructions, program.first) if value in self.core]
+
+    def instructions_of_rest(self, program: Program) -> list[Instruction]:
+        return [op for value, op in enumerate(program.instructions, program.first) if value not in self.core]
 
 
-def schedule(program: Program, keep_results: bool, piece: int = PIECE) -> Schedule:
-    """Cut a program; with `keep_results`, results stay in slots until the end."""
+def schedule(program: Program, keep_results: bool, piece: int = PIECE, apart: bool = False) -> Schedule:
+    """Cut a program; with `keep_results`, results stay in slots until the end; `apart`: the core comes first, if it has one."""
     first, ops = program.first, program.instructions
     early = {args[0] for op, args in ops if op in ("sin", "cos") and args[0] < program.input_count}
     prologue = [first + k for k, (op, args) in enumerate(ops) if op in ("sin", "cos") and args[0] in early]
+    core = core_of(program) if apart else frozenset()
+    if core:
+        core |= frozenset(prologue)
+    rest = [v for v in range(first, first + len(ops)) if v not in core]
     direct = _direct_products(program)
-    slots, copies, blocks, fills, count = _place_blocks(program, direct)
-    pieces = _cut(program, early, copies, piece)
+    places = _place_blocks(program, direct, core, sorted(core) + rest)
+    core_pieces = _cut(program, sorted(core), early, places.copies, piece)
+    pieces = core_pieces + _cut(program, rest, early, places.copies, piece)
 
     where = dict.fromkeys(prologue, -1)
     for k, values in enumerate(pieces):
         where.update(dict.fromkeys([values] if isinstance(values, int) else values, k))
     last = _last_readers(program, where)
-    if keep_results:
-        for flat in program.results:
-            last.update((value, len(pieces)) for value in flat if value >= first)
+    last.update(dict.fromkeys(_kept(program, core, rest, keep_results), len(pieces)))
     written = frozenset(value for value in _entries(program, direct))
-    count = _assign_slots(prologue, pieces, last, slots, count)
-    return Schedule(tuple(sorted(early)), tuple(pieces), slots, count, copies, blocks, direct, written, fills)
+    crossing, size = _assign_slots(prologue, pieces, last, places)
+    places.make_room(size)
+    return Schedule(
+        tuple(sorted(early)), tuple(pieces), places.slots | crossing, places.count, places.copies, places.blocks, direct, written,
+        places.fills, core, len(core_pieces), sum(flops(ops[value - first][0]) for value in core),
+    )  # fmt: skip
 
 
-def _cut(program: Program, early: set[int], copies: dict[int, list[int]], piece: int) -> list[tuple[int, ...] | int]:
+def _kept(program: Program, core: frozenset[int], rest: Iterable[int], keep_results: bool) -> set[int]:
+    """Values whose slots nobody else may have: what leaves the core, and results if they are asked for."""
+    kept = set(core.intersection(program.kept))
+    for flat in program.results:
+        kept.update(value for value in flat if value in core or (keep_results and value >= program.first))
+    for op, args in (program.instructions[value - program.first] for value in rest):
+        if isinstance(op, Pack):
+            kept.update(core.intersection(args))
+    return kept
+
+
+def _cut(
+    program: Program, order: Iterable[int], early: set[int], copies: dict[int, list[int]], piece: int
+) -> list[tuple[int, ...] | int]:
     """Runs of at most `piece` computed values, with products in between; the copies of a value count as well."""
     pieces: list[tuple[int, ...] | int] = []
     run: list[int] = []
     weight = 0
-    for value, (op, args) in enumerate(program.instructions, start=program.first):
+    for value in order:
+        op, args = program.instructions[value - program.first]
         if isinstance(op, (Pack, Entry)) or (op in ("sin", "cos") and args[0] in early):
             continue  # no code of their own
         if isinstance(op, (Product, DotTable)) or weight >= piece:
@@ -160,45 +204,70 @@ def _fit(places: list[tuple[int, int]], rows: int, columns: int) -> Direct | Non
     return Direct(tuple(offsets), tuple(runs))
 
 
-def _place_blocks(
-    program: Program, direct: dict[int, Direct]
-) -> tuple[dict[int, int], dict[int, list[int]], dict[int, int], dict[int, list[tuple[int, int]]], int]:
-    """Slots of blocks and their entries: (slots, copies, blocks, fills, count)."""
-    slots: dict[int, int] = {}
-    copies: dict[int, list[int]] = {}
-    blocks: dict[int, int] = {}
-    fills: dict[int, list[tuple[int, int]]] = {}
+@dataclass
+class _Places:
+    """Slots of blocks and their entries, as `Schedule` has them."""
+
+    slots: dict[int, int] = field(default_factory=dict)
+    copies: dict[int, list[int]] = field(default_factory=dict)
+    blocks: dict[int, int] = field(default_factory=dict)
+    fills: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    of_core: int = 0
+    """The first so many slots are those of the core's blocks; of all blocks, if there is no core."""
+    count: int = 0
+
+    def make_room(self, size: int) -> None:
+        """Move all blocks but the core's, so that there are free slots between the two."""
+
+        def moved(slot: int) -> int:
+            return slot if slot < self.of_core else slot + size
+
+        self.slots = {value: moved(slot) for value, slot in self.slots.items()}
+        self.copies = {value: [moved(slot) for slot in more] for value, more in self.copies.items()}
+        self.blocks = {value: moved(slot) for value, slot in self.blocks.items()}
+        self.fills = {value: [(a, moved(slot)) for a, slot in found] for value, found in self.fills.items()}
+        self.count += size
+
+
+def _place_blocks(program: Program, direct: dict[int, Direct], core: frozenset[int], order: Iterable[int]) -> _Places:
+    """Side by side, in this order."""
+    places = _Places()
+    slots, copies, blocks, fills = places.slots, places.copies, places.blocks, places.fills
     pending: dict[int, list[tuple[int, int]]] = {}
     entries: set[int] = set()
-    count = 0
-    for k, (op, args) in enumerate(program.instructions):
-        value = program.first + k
+    for value in order:
+        count = places.count
+        op, args = program.instructions[value - program.first]
         if isinstance(op, Pack):
             blocks[value] = count
             for position, a in enumerate(args):
-                if a < program.first or a in entries:
+                if a < program.first or a in entries or (a in core and value not in core):
                     pending.setdefault(value, []).append((a, count + position))
                 elif a in slots:
                     copies.setdefault(a, []).append(count + position)
                 else:
                     slots[a] = count + position
-            count += op.rows * op.columns
+            places.count += op.rows * op.columns
         elif isinstance(op, (Product, DotTable)):
             size = op.rows * op.columns if isinstance(op, Product) else op.size if op.output is None else 0
             if value not in direct:
                 blocks[value] = count
-                count += size
+                places.count += size
             fills[value] = [fill for a in args for fill in pending.pop(a, ())]
         elif isinstance(op, Entry) and args[0] not in direct:
             entries.add(value)
             slots[value] = blocks[args[0]] + op.index
-    return slots, copies, blocks, fills, count
+        if value in core or not core:
+            places.of_core = places.count
+    return places
 
 
 def _assign_slots(
-    prologue: list[int], pieces: list[tuple[int, ...] | int], last: dict[int, int], slots: dict[int, int], count: int
-) -> int:
-    """A slot per crossing value; a slot is free again in the piece after its last reader."""
+    prologue: list[int], pieces: list[tuple[int, ...] | int], last: dict[int, int], places: _Places
+) -> tuple[dict[int, int], int]:
+    """A slot per crossing value, and how many that are; a slot is free again in the piece after its last reader."""
+    slots: dict[int, int] = {}
+    count = places.of_core
     free: list[int] = []
     leaving: dict[int, list[int]] = {}
     for k, values in enumerate([tuple(prologue), *pieces], start=-1):
@@ -206,11 +275,11 @@ def _assign_slots(
             free.append(slots[value])
         free.sort(reverse=True)  # the lowest slot first keeps the workspace dense
         for value in () if isinstance(values, int) else values:
-            if value in last and value not in slots:
+            if value in last and value not in places.slots:
                 if free:
                     slots[value] = free.pop()
                 else:
                     slots[value] = count
                     count += 1
                 leaving.setdefault(last[value], []).append(value)
-    return count
+    return slots, count - places.of_core

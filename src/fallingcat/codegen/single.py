@@ -8,9 +8,8 @@ joint angles are taken four at a time in vector registers before anything else.
 
 from __future__ import annotations
 
-from itertools import chain
-
 from fallingcat.codegen.builder import Function
+from fallingcat.codegen.core import NO_CORE, CoreText, arguments, core_text
 from fallingcat.codegen.lanes import Lanes
 from fallingcat.codegen.mathlib import functions as library
 from fallingcat.codegen.pieces import PieceWriter, Storage, write_pieces
@@ -24,21 +23,41 @@ STORES = 128
 """Results copied by one function: a longer one takes more than its share of time to compile."""
 
 
-def single_text(program: Program, plan: Schedule, vector: Lanes) -> str:
-    """The module text with `fc_single`; `vector` is the machine's vector, for the sines."""
+def single_core(program: Program, plan: Schedule, vector: Lanes) -> CoreText:
+    """The module text of the core of a program, if it is compiled apart."""
+    if not plan.core:
+        return NO_CORE
+    storage = _core_storage(program)
+    functions = _angles(program, plan, vector, storage) + write_pieces(program, plan, ONE, vector, storage, plan.of_core)
+    return core_text(library(plan.instructions_of_core(program), ONE, vector), functions, storage.parameters)
+
+
+def single_text(program: Program, plan: Schedule, vector: Lanes, core: CoreText = NO_CORE) -> str:
+    """The module text with `fc_single`, which calls the core; `vector` is the machine's vector, for the sines."""
     storage = _storage(program)
-    functions = [("fc_angles", _angles(program, plan, vector, storage))] if plan.angles else []
-    functions += chain.from_iterable(write_pieces(program, plan, ONE, vector, storage))
+    functions = [] if plan.core else _angles(program, plan, vector, storage)
+    functions += write_pieces(program, plan, ONE, vector, storage, plan.of_rest)
     functions += _fixed_results(program, plan, storage)
     f = Function("fc_single", "void", storage.parameters)
+    if plan.core:
+        f.call("void", core.function, *arguments(_core_storage(program).parameters))
     for name, _ in functions:
-        f.call("void", name, *(f"ptr {p.split()[-1]}" for p in storage.parameters))
+        f.call("void", name, *arguments(storage.parameters))
     f.give()
-    return "\n".join([library(program, ONE, vector), *(text for _, text in functions), f.text])
+    texts = [library(plan.instructions_of_rest(program), ONE, vector), core.declaration, *(text for _, text in functions), f.text]
+    return "\n".join(texts)
+
+
+def _inputs(program: Program) -> list[str]:
+    return [f"ptr noalias readonly %in{j}" for j in range(len(program.inputs))]
+
+
+def _core_storage(program: Program) -> Storage:
+    """That of the core, which writes no results."""
+    return Storage((*_inputs(program), "ptr noalias %ws"), _load_input, lambda writer, k, name: None, _store_direct)
 
 
 def _storage(program: Program) -> Storage:
-    ins = [f"ptr noalias readonly %in{j}" for j in range(len(program.inputs))]
     outs = [f"ptr noalias %out{j}" for j in range(len(program.outputs))]
 
     where: dict[int, list[tuple[int, int]]] = {}
@@ -50,7 +69,7 @@ def _storage(program: Program) -> Storage:
         for j, position in where.get(k, ()):
             writer.put(name, f"%out{j}", position)
 
-    return Storage((*ins, *outs, "ptr noalias %ws"), _load_input, store_result, _store_direct)
+    return Storage((*_inputs(program), *outs, "ptr noalias %ws"), _load_input, store_result, _store_direct)
 
 
 def _store_direct(writer: TileWriter, tile: Tile, sums: dict[tuple[int, int], str]) -> None:
@@ -71,8 +90,10 @@ def _load_input(writer: PieceWriter, k: int) -> str:
     raise AssertionError("not an input")
 
 
-def _angles(program: Program, plan: Schedule, vector: Lanes, storage: Storage) -> str:
-    """All sines and cosines of inputs, a vector of them at a time."""
+def _angles(program: Program, plan: Schedule, vector: Lanes, storage: Storage) -> list[tuple[str, str]]:
+    """The function that takes all sines and cosines of inputs, a vector of them at a time; none if there are none."""
+    if not plan.angles:
+        return []
     T, W = vector.type, vector.width
     writer = PieceWriter("fc_angles", program, plan, ONE, storage)
     of: dict[tuple[str, int], int] = {
@@ -90,18 +111,19 @@ def _angles(program: Program, plan: Schedule, vector: Lanes, storage: Storage) -
                 value = of.get((op, angle))
                 if value is not None:
                     writer.define(value, writer.value(f"extractelement {T} {both}, i32 {lane}"))
-    return writer.finished
+    return [("fc_angles", writer.finished)]
 
 
 def _fixed_results(program: Program, plan: Schedule, storage: Storage) -> list[tuple[str, str]]:
-    """Results that no piece has written: constants, inputs, and entries of blocks; in functions of a moderate size."""
+    """Results that no piece has written: constants, inputs, entries of blocks, and what is the core's; in functions of a
+    moderate size."""
     entries = {program.first + k for k, (op, _) in enumerate(program.instructions) if isinstance(op, Entry)}
     entries -= plan.written
     stores = [
         (value, j, position)
         for j, flat in enumerate(program.results)
         for position, value in enumerate(flat)
-        if value < program.first or value in entries
+        if value < program.first or value in entries or value in plan.core
     ]
     functions: list[tuple[str, str]] = []
     for start in range(0, len(stores), STORES):

@@ -1,0 +1,93 @@
+"""From the modules of a kernel to object code: found in the cache, or compiled and kept there.
+
+A kernel has one module, or two if the core of its program is compiled apart (`core.py`). The object code of a core lies in the
+cache under the digest of its text, for every kernel that has it; the entry of a kernel names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from fallingcat import announce
+from fallingcat.codegen import cache, native
+from fallingcat.codegen.core import NO_CORE, CoreText
+
+
+class Module(NamedTuple):
+    """The texts of a kernel before they are compiled."""
+
+    facts: dict[str, Any]
+    """What is to be known of the code without the program."""
+    text: str
+    core: CoreText = NO_CORE
+    core_operations: int = 0
+
+
+class Objects(NamedTuple):
+    """The object code of a kernel."""
+
+    facts: dict[str, Any]
+    code: bytes
+    function: str = ""
+    """The function of the core that it calls."""
+    core: bytes = b""
+
+
+def loaded(objects: Objects, symbols: dict[str, int]) -> native.Code:
+    """Machine code in memory. A core is there once, for all who call it."""
+    if not objects.function:
+        return native.Code(objects.code, symbols)
+    core = native.common(objects.function, objects.core)
+    return native.Code(objects.code, symbols | {objects.function: core.address(objects.function)}, core)
+
+
+def load(name: str) -> Objects | None:
+    """All that the cache has under a name; None if some of it is missing or cannot be trusted."""
+    found = cache.load(name)
+    if found is None:
+        return None
+    facts, code = found
+    if "core" not in facts:
+        return Objects(facts, code)
+    core = cache.load(facts["core"])
+    return None if core is None else Objects(facts, code, core[0]["function"], core[1])
+
+
+def made(name: str, what: str, module: Callable[[], Module], for_batches: bool) -> Objects:
+    """From the cache, or compiled now and kept. Of processes that need the same only one compiles it."""
+    found = load(name)
+    if found is None:
+        with cache.turn(name, what):
+            found = load(name) or _compiled(name, what, module(), for_batches)
+    return found
+
+
+def _compiled(name: str, what: str, module: Module, for_batches: bool) -> Objects:
+    """Compiled now and kept, but for the core, which another kernel may have left in the cache."""
+    facts, text = module.facts, native.hurried(module.text, for_batches)
+    seconds = native.seconds_to_compile(text)
+    core = b""
+    if module.core.function:
+        key, core = _core(module, what, seconds, for_batches)
+        facts = facts | {"core": key}
+    else:
+        announce.compiling(what, int(facts["operations"]), seconds)
+    code = native.compile_object(text)
+    if facts.get("core", name):  # without a name of its own in the cache, the core would not be found again
+        cache.save(name, facts, code)
+    return Objects(facts, code, module.core.function, core)
+
+
+def _core(module: Module, what: str, seconds: float, for_batches: bool) -> tuple[str, bytes]:
+    """The core's name in the cache and its code; `seconds` is what compiling the rest will take."""
+    name, text = cache.key(module.core.function), native.hurried(module.core.text, for_batches)
+    with cache.turn(name, what):
+        found = cache.load(name)
+        if found is not None:
+            announce.compiling(what, int(module.facts["operations"]) - module.core_operations, seconds)
+            return name, found[1]
+        announce.compiling(what, int(module.facts["operations"]), seconds + native.seconds_to_compile(text))
+        code = native.compile_object(text)
+        cache.save(name, {"function": module.core.function}, code)
+    return name, code
