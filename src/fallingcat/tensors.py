@@ -43,6 +43,7 @@ class MatrixOfDots:
         self._products = 0
         self._kind: scalar.Functions | None = None
         """Of the scalars, once one is found that can become a table."""
+        self._listed = False
 
     def put(self, row: int, column: int, left: Sequence[Scalar], right: Sequence[Scalar], factor: float = 1.0) -> None:
         """Add a dot product, times a factor, to an entry."""
@@ -59,11 +60,8 @@ class MatrixOfDots:
                 if self._kind is None:
                     kind = scalar.functions(a, b)
                     self._kind = kind if kind.table is not None else None
-
-    @property
-    def _listed(self) -> bool:
-        kind = self._kind
-        return kind is not None and kind.worth_a_table is not None and kind.worth_a_table(self._products)
+        if self._kind is not None and self._kind.worth_a_table is not None:
+            self._listed = self._kind.worth_a_table(self._products)
 
     def matrix(self) -> Any:
         """As rows, or as one traced block."""

@@ -26,26 +26,32 @@ class Pairs:
     def __init__(self, model: Model, symmetric: bool = False) -> None:
         self.model = model
         self._dots = MatrixOfDots(model.nv, model.nv, symmetric)
+        self._joints = [(tuple(model.dofs(i)), body.multiplier) for i, body in enumerate(model.bodies)]
         self._entries: dict[int, tuple[Any, list[Scalar]]] = {}
         """Of every vector, by identity: one that is given again has the same list."""
 
     def __setitem__(self, joints: tuple[int, int], factors: tuple[Vectors, Vectors]) -> None:
         """Block (i, j) from the vectors of joint i, for its rows, and those of joint j: their dot products."""
         (i, j), (left, right) = joints, factors
-        multiplier = self.model.bodies[i].multiplier * self.model.bodies[j].multiplier
-        put = self._put_symmetric if self._dots.symmetric else self._dots.put
-        columns = [self._vector(x) for x in right]
-        for k, x in zip(self.model.dofs(i), left, strict=True):
-            for m, b in zip(self.model.dofs(j), columns, strict=True):
-                if self._dots.symmetric and i == j and k < m:
-                    continue
-                # Two joints of one velocity: (i, j) and (j, i) meet.
-                twice = 2.0 if self._dots.symmetric and i != j and k == m else 1.0
-                put(k, m, self._vector(x), b, twice * multiplier)
+        (rows, multiplier_i), (columns, multiplier_j) = self._joints[i], self._joints[j]
+        put = self._put_symmetric if self._dots.symmetric else self._put
+        vectors = [self._vector(x) for x in right]
+        for k, x in zip(rows, left, strict=True):
+            a = self._vector(x)
+            for m, b in zip(columns, vectors, strict=True):
+                put(k, m, a, b, multiplier_i * multiplier_j, i == j)
 
-    def _put_symmetric(self, k: int, m: int, a: list[Scalar], b: list[Scalar], factor: float) -> None:
-        """In the lower triangle."""
-        self._dots.put(*((k, m, a, b) if k >= m else (m, k, b, a)), factor)
+    def _put(self, k: int, m: int, a: list[Scalar], b: list[Scalar], factor: float, own: bool) -> None:
+        self._dots.put(k, m, a, b, factor)
+
+    def _put_symmetric(self, k: int, m: int, a: list[Scalar], b: list[Scalar], factor: float, own: bool) -> None:
+        """In the lower triangle; of the block of a joint with itself, that half."""
+        if k > m:
+            self._dots.put(k, m, a, b, factor)
+        elif k == m:  # two joints of one velocity: (i, j) and (j, i) meet
+            self._dots.put(k, m, a, b, factor if own else 2.0 * factor)
+        elif not own:
+            self._dots.put(m, k, b, a, factor)
 
     def _vector(self, vector: Motion | Force | tuple[Motion | Force, ...]) -> list[Scalar]:
         known = self._entries.get(id(vector))

@@ -6,6 +6,7 @@ branches on its value.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
 from typing import Any, NoReturn
@@ -240,16 +241,16 @@ def _table(terms: Sequence[Term], rows: int, columns: int, symmetric: bool) -> B
             found = known[id(vector)] = tuple(node_id(graph, x) for x in vector)
         return found
 
-    by_place: dict[tuple[int, int], list[Term]] = {}
-    for term in terms:
-        by_place.setdefault((term.row, term.column), []).append(term)
+    times = Counter((row, column) for row, column, *_ in terms)
     listed: list[PlacedDot] = []
-    for (i, j), parts in by_place.items():
-        if len(parts) == 1 and parts[0].factor == 1.0:
-            listed.append(PlacedDot(i, j, ids(parts[0].left), ids(parts[0].right)))
-        else:  # a sum, written out, takes one place of the table
-            total = sum(part.factor * dot_of_vectors(part.left, part.right) for part in parts)
-            listed.append(PlacedDot(i, j, (node_id(graph, total),), (graph.constant(1.0),)))
+    sums: dict[tuple[int, int], Any] = {}
+    for row, column, left, right, factor in terms:
+        if factor == 1.0 and times[row, column] == 1:
+            listed.append(PlacedDot(row, column, ids(left), ids(right)))
+        else:
+            sums[row, column] = sums.get((row, column), 0.0) + factor * dot_of_vectors(left, right)
+    one = graph.constant(1.0)  # a sum, written out, takes one place of the table
+    listed += [PlacedDot(row, column, (node_id(graph, total),), (one,)) for (row, column), total in sums.items()]
     return Block(graph, table_of_dots(graph, listed, rows, columns, symmetric), (rows, columns))
 
 
