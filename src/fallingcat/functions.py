@@ -59,7 +59,7 @@ def task(
         model.frame(options["frame"])
 
     evaluate = Evaluate(model, name, wrenches, inputs, actuation, tuple(sorted(options.items())))
-    # Somebody's own algorithm, joint or factor may change while its name stays: there the traced program is the key.
+    # A user's own algorithm, joint or factor may change while its name stays: there the traced program is the key.
     own = is_own(function.algorithm, model) and not any(map(callable, options.values()))
     key = f"{name} {wrenches} {inputs} {actuation} {evaluate.options} {model.digest}" if own else ""
     explain = Idle(model) if function.inverts else None

@@ -24,7 +24,7 @@ def started_as_command() -> bool:
 
 
 def leave(number: int, frame: FrameType | None) -> None:
-    """End at once: whatever is being imported is nobody's work yet."""
+    """End at once: no work can be lost while modules are being imported."""
     sys.stderr.write("fallingcat: interrupted\n")
     sys.stderr.flush()
     os._exit(INTERRUPTED)

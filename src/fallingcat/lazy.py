@@ -1,5 +1,5 @@
 """Attributes computed when first asked for, without a lock: that of Python 3.11's `functools.cached_property` outlives a fork
-with nobody left to release it. Two threads may compute the same value; both get an equal one."""
+with no thread left to release it. Two threads may compute the same value; both get an equal one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Is what a task runs the library's own code, so that a name says what it does?
 
 The cache knows an algorithm by its name and the digest of the library's source, and need not trace it. That holds only
-while the algorithm and the classes of the model come from that source, and nobody has put something else in their place.
+while the algorithm and the classes of the model come from that source, and nothing else has been put in their place.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def is_own(algorithm: Callable[..., Any], model: Model, more: Iterable[type] = (
 
 
 def _is_own_function(function: Callable[..., Any]) -> bool:
-    # Not __module__, which a wrapper takes over from what it wraps. A closure may hold anybody's function.
+    # Not __module__, which a wrapper takes over from what it wraps. A closure may hold any function.
     if type(function) is not FunctionType or function.__closure__ is not None:
         return False
     module = str(function.__globals__.get("__name__"))

@@ -60,6 +60,7 @@ def keep_threads() -> Iterator[None]:
     yield
     fc.set_threads(before)
 
+
 @pytest.fixture
 def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """An empty cache of its own."""

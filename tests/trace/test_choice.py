@@ -117,9 +117,7 @@ def expected(x: np.ndarray, symmetric: bool) -> np.ndarray:
 
 @pytest.mark.parametrize("many", [0, 10**9], ids=["a table", "written out"])
 @pytest.mark.parametrize("symmetric", [False, True])
-def test_matrices_of_dot_products(
-    symmetric: bool, many: int, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
-) -> None:
+def test_matrices_of_dot_products(symmetric: bool, many: int, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     monkeypatch.setattr(dot_matrix, "MANY", many)
     x = rng.normal(size=24)
     made = task(lambda y: matrix_of_dots(terms(y, symmetric), symmetric))

@@ -88,7 +88,7 @@ def _refuse(error: FallingCatError, as_json: bool) -> int:
 
 def _forget_output() -> None:
     """What is still buffered must not complain at exit."""
-    with contextlib.suppress(io.UnsupportedOperation):  # a stream of somebody's own has nothing to forget
+    with contextlib.suppress(io.UnsupportedOperation):  # a stream of another kind has nothing to forget
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

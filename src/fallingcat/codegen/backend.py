@@ -160,7 +160,7 @@ class _Walk:
         return [Place(a.name) for a in self.arrays]
 
     def piece(self, suffix: str) -> str:
-        """The name of a function; an `identifier` has no two underscores side by side, so that it is nobody else's."""
+        """The name of a function; an `identifier` has no two underscores side by side, so that no other function has it."""
         return f"{self.name}__{suffix}"
 
     def begin(self, suffix: str) -> Body:

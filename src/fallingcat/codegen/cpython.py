@@ -139,7 +139,7 @@ METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 class _Module(str):
     """The `__module__` of a built-in function, which also keeps alive what the function points into.
 
-    CPython gives it back as the last thing of a function, so that code and definition live exactly as long as somebody can
+    CPython gives it back as the last thing of a function, so that code and definition live exactly as long as anything can
     call them, whatever has become of the robot or the kernel. What it keeps must not lead to the function again: the garbage
     collector does not see it.
     """
@@ -151,7 +151,7 @@ class _Module(str):
     keeps: tuple[Any, ...]
 
     def __del__(self) -> None:
-        """Somebody may give the function another `__module__`. It lives on then, so what it points into must, too."""
+        """The function may be given another `__module__`. It lives on then, so what it points into must, too."""
         if self.function() is not None:
             keep_for_ever(self.definition)
             keep_for_ever(self.keeps)
@@ -178,7 +178,7 @@ def _nobody() -> None:
 
 
 def point(function: Any, address: int, keeps: Sequence[Any]) -> None:
-    """Let a built-in function run the code at an address from now on, also where somebody has taken it before."""
+    """Let a built-in function run the code at an address from now on, also through references taken before."""
     home = function.__module__
     if isinstance(home, _Module):  # it may have been given another one
         home.keeps = tuple(keeps)

@@ -54,7 +54,7 @@ def _walk(folder: Traversable, path: str) -> Iterator[tuple[str, Traversable]]:
 
 
 def _state() -> list[tuple[int, int]]:
-    """Times and sizes of the files; none for an archive, which nobody writes while it is in use."""
+    """Times and sizes of the files; none for an archive, which is not written while it is in use."""
     try:
         return [(info.st_mtime_ns, info.st_size) for info in map(os.stat, _FILES)]
     except OSError:
@@ -87,5 +87,5 @@ def unchanged() -> bool:
 
 
 PATIENCE = 0.1
-"""Seconds between looks, for those who make many kernels at once; nobody edits and runs a file as fast."""
+"""Seconds between looks, for those who make many kernels at once; no file is edited and run as fast."""
 _looked, _unchanged = time.monotonic(), True

@@ -103,7 +103,7 @@ def schedule(program: Program, keep_results: bool, piece: int = PIECE, apart: bo
 
 
 def _kept(program: Program, core: frozenset[int], rest: Iterable[int], keep_results: bool) -> set[int]:
-    """Values whose slots nobody else may have: what leaves the core, and results if they are asked for."""
+    """Values whose slots no other value may have: what leaves the core, and results if they are asked for."""
     kept = set(core.intersection(program.kept))
     for flat in program.results:
         kept.update(value for value in flat if value in core or (keep_results and value >= program.first))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,16 +24,16 @@ Controller = Callable[..., Any]
 """(q, nu, t) -> tau, over the leading axes of q (..., nq) and nu (..., nv); t is one number."""
 
 
-class Drive:
+class Drive(ABC):
     """Fills the torques of a motion: all of them, or those of the joints behind a base wrench of zero."""
 
     def __init__(self, where: str, tau: Array, size: int) -> None:
         self._where = where
         self._place = tau[..., tau.shape[-1] - size :]
 
+    @abstractmethod
     def at(self, step: int, q: Array, nu: Array, t: float) -> None:
         """Write the torques of a step, which starts in a state at a time."""
-        raise NotImplementedError
 
 
 class Given(Drive):

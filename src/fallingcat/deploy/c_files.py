@@ -225,7 +225,7 @@ static int fc_compare(const char *name, const {precision} *got, const {precision
     const double size = fabs((double)expected[i]), d = fabs((double)got[i] - (double)expected[i]);
     if (size > largest) largest = size;
     if (memcmp(got + i, expected + i, sizeof got[i]) == 0) continue;
-    if (got[i] != got[i] && expected[i] != expected[i]) continue; /* of NaN, sign and payload are nobody's promise */
+    if (got[i] != got[i] && expected[i] != expected[i]) continue; /* of NaN, sign and payload are not promised */
     bits = 0;
     if (!(d <= 1e300)) numbers = 0;
     if (d > difference) difference = d;

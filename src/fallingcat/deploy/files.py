@@ -1,4 +1,4 @@
-"""Files take their places all together or not at all, and nothing is lost that somebody wrote."""
+"""Files take their places all together or not at all, and no file of others is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Somebody's own factor B(v, I) of the velocity products of one body (paper 001, Def. 4), checked where it comes in."""
+"""A user's own factor B(v, I) of the velocity products of one body (paper 001, Def. 4), checked where it comes in."""
 
 from __future__ import annotations
 

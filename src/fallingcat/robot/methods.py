@@ -65,7 +65,7 @@ class CompiledMethod:
     def __get__(self, robot: Any, owner: type | None = None) -> Any:
         if robot is None:
             return self.__wrapped__
-        # Somebody's own class that overrides the method must go on being called; this is its super().
+        # A user's own class that overrides the method must go on being called; this is its super().
         stands = next(c.__dict__[self._name] for c in type(robot).__mro__ if self._name in c.__dict__) is self
         if not stands or not cpython.fast_calls_possible():
             return or_later(self.__wrapped__).__get__(robot)
