@@ -24,8 +24,8 @@ the functions that compute it and the tests that fail when it is wrong, or why n
 `src/fallingcat/`, tests to `tests/`. This page is made of `docs/equations/*.toml` (`python docs/tools/equation_map.py`); a test
 fails when a row is missing or names something that does not exist, and `pytest tests/mutants -m sweep` changes the source
 behind every row, a sign, an index, a factor or the whole result at a time, and demands that a test of that row fails:
-hundreds of changes, of which none survives. `python -m tests.mutants --most 1000` tries all that are known; `equivalent` in the rows names
-those that change no result.
+hundreds of changes, of which none survives. `python -m tests.mutants --most 1000` tries all that are known; `equivalent` in
+the rows names those that change no result.
 """
 
 
