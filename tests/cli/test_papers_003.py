@@ -65,18 +65,21 @@ def test_the_energy_of_the_shape_falls_alike() -> None:
     assert off[1] < 0.7 * off[0]
 
 
-def test_area_integral_of_a_constant() -> None:
-    """The quadrature is exact for a curvature that does not change: pi times the ellipse's axes."""
+def test_area_integral_of_a_polynomial() -> None:
+    """The quadrature is exact for a curvature 2 + x^2, with few points too: the area times 2 + c^2 + (a^2 + b^2) / 4."""
 
-    class Flat:
+    class Bent:
         n = 3
         nq = 10
 
         def curvature(self, q: np.ndarray) -> np.ndarray:
             B = np.zeros((len(q), 6, 3, 3))
-            B[:, 5, 0, 1], B[:, 5, 1, 0] = 2.0, -2.0
+            B[:, 5, 0, 1] = 2.0 + q[:, 7] ** 2
+            B[:, 5, 1, 0] = -B[:, 5, 0, 1]
             return B
 
-    a, b = np.array([0.3, 0.0, 0.1]), np.array([0.1, 0.5, 0.0])
-    found = N.Ellipse(np.zeros(3), a, b).area_integral(Flat())  # type: ignore[arg-type]
-    np.testing.assert_allclose(found, [0, 0, 0, 0, 0, -2.0 * np.pi * (a[0] * b[1] - a[1] * b[0])], atol=1e-15)
+    centre, a, b = np.array([0.4, 0.0, 0.0]), np.array([0.3, 0.0, 0.1]), np.array([0.1, 0.5, 0.0])
+    mean = 2.0 + centre[0] ** 2 + (a[0] ** 2 + b[0] ** 2) / 4.0
+    for around, layers in ((48, 10), (4, 2)):
+        found = N.Ellipse(centre, a, b).area_integral(Bent(), around, layers)  # type: ignore[arg-type]
+        np.testing.assert_allclose(found, [0, 0, 0, 0, 0, -mean * np.pi * (a[0] * b[1] - a[1] * b[0])], atol=1e-15)

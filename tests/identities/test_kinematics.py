@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import given, settings
+from scipy.linalg import expm
 
 import fallingcat as fc
 from fallingcat.algorithms import kinematics
@@ -144,9 +145,12 @@ def test_integrating_in_two_halves(builder: fc.Builder, floating: bool, seed: in
 @few
 @given(trees(), seeds)
 def test_the_base_moves_with_its_twist(builder: fc.Builder, seed: int) -> None:
-    """dH/dt = H hat(v): the base twist in nu is body-fixed."""
+    """dH/dt = H hat(v), so that H exp(hat(v)) follows when v is held for a second: the base twist in nu is body-fixed."""
     robot = load(builder, True)
     q, nu, _ = state(robot, np.random.default_rng(seed))
     assert relative_error(robot.frame_velocity(q, nu, robot.base), nu[:6]) < TIGHT
     assert relative_error(pose_slope(robot, q, nu, robot.base, "body"), nu[:6]) < TIGHT
     assert relative_error(robot.frame_pose(q, robot.base), robot.split(q)[0]) < TIGHT
+    hat = np.zeros((4, 4))
+    hat[:3, :3], hat[:3, 3] = np.cross(np.eye(3), nu[3:6]), nu[:3]
+    assert relative_error(robot.split(robot.integrate(q, nu))[0], robot.split(q)[0] @ expm(hat)) < TIGHT

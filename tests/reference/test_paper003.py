@@ -98,6 +98,25 @@ def test_other_sign_of_S() -> None:
     assert relative_error(second.printed - 2.0 * b.S(mu).T @ mu, second.witness) < TIGHT
 
 
+@pytest.mark.parametrize("name", ROBOTS)
+def test_what_is_printed_is_off_by_its_slips_alone(name: str) -> None:
+    """Printed minus right, by the terms that an erratum names: what is printed is quoted as it stands."""
+    m = moment(name)
+    b, qd, mu, A = m.b, m.qd, m.mu, m.b.A_l
+    S, St, C_b, third = b.S(mu), b.S_tilde(mu), b.C_b(mu), b.momentum_matrix(qd)
+    off_B_2 = 1.5 * A.T @ adt(m.p) @ A  # the last term of (18d), +1 instead of -1/2
+    off = {
+        "(16), Theorem 1": np.concatenate([-2.0 * (C_b @ mu + S @ qd), 2.0 * (S.T @ mu + off_B_2 @ qd)]),
+        "(18d)": off_B_2,
+        "(31)": -(S + St) @ qd,
+        "(32)": third - third @ mu,
+        "(34), first line": (S + St).T @ mu,
+        "(54), first line": third - third @ mu,
+    }
+    printed = {e.where: e.printed - e.witness for e in found(name)}
+    assert [where for where in off if not relative_error(printed[where], off[where]) < TIGHT] == []
+
+
 def test_the_order_of_the_paper(rng: np.random.Generator) -> None:
     """(41), (42) in the paper's order, angular part first, are the same operators."""
     to = np.roll(np.eye(6), 3, axis=0)  # from (linear; angular) to (angular; linear)
