@@ -1,7 +1,7 @@
 """What inputs do to a robot: generalized forces S(q) u, of joint torques and of wrenches that are fixed to frames.
 
 A wrench on a frame of the floating base is a constant column of S; on any other body it is J^T w, which moves with q. As
-external wrenches, such inputs bring their derivative with respect to q into the derivatives of dynamics by themselves.
+external wrenches, the derivatives of such inputs with respect to q enter the derivatives of dynamics by themselves.
 """
 
 from __future__ import annotations

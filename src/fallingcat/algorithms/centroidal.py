@@ -63,8 +63,8 @@ class Centroid:
     def columns(self, column: Callable[[int, int], Force]) -> Block:
         """The 6 x nv matrix, in the orientation of the world, from a wrench about the centre of mass per body and axis."""
         E = self.robot.X_own[WORLD].E
-        seen = {i: [column(i, k) for k in range(len(S))] for i, S in self.robot.S.items()}
-        parts = {i: [[*E.apply(f.lin), *E.apply(f.ang)] for f in of] for i, of in seen.items()}
+        wrenches = {i: [column(i, k) for k in range(len(S))] for i, S in self.robot.S.items()}
+        parts = {i: [[*E.apply(f.lin), *E.apply(f.ang)] for f in columns] for i, columns in wrenches.items()}
         return self.robot.model.gather_columns(parts, 6)
 
 

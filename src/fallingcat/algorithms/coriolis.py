@@ -52,8 +52,7 @@ class CoriolisTerms(NamedTuple):
 def coriolis_terms(model: Model, q: Vector, nu: Vector, factorization: Factorization = "christoffel") -> CoriolisTerms:
     """C, M and the rate of M in one pass outwards and one inwards.
 
-    Nobody has promised of somebody's own factor that B + B^T is the rate of the inertia (14), as Def. 4 asks: the rate of M
-    is that of eq. (12) then.
+    A user's own factor need not satisfy B + B^T = rate of the inertia (14), as Def. 4 asks: the rate of M then comes from (12).
     """
     r = common(model, q)
     terms = coriolis_terms_in(r, nu, factorization)
@@ -87,7 +86,7 @@ def axis_forces(r: Posed, nu: Vector, factorization: Factorization = "christoffe
 
 
 def _body_factors(r: Posed, v: PerBody[Motion], factorization: Factorization) -> PerBody[Any]:
-    """B(v, I) of every body (line 6), and zero for the world; somebody's own B in the coordinates of the links."""
+    """B(v, I) of every body (line 6), and zero for the world; a user's own B in the coordinates of the links."""
     if not callable(factorization):
         B = FACTORS[factorization]
         return {i: B.of(v[i], I) for i, I in r.I.items()} | {WORLD: B.zero(r.root)}

@@ -84,7 +84,7 @@ class Shape:
     inverse: InverseInertia
     """Of the locked inertia."""
     f: list[Force]
-    """Ic S of every joint velocity: the momentum it brings to the base."""
+    """Ic S of every joint velocity: the momentum it causes in the base."""
     A: list[Motion]
     """The connection, column by column."""
 
@@ -207,7 +207,7 @@ def inertia_rate(g: Shape, r: Vector) -> Inertia:
 def shape_coriolis(g: Shape, C: Block, forces: AxisForces) -> Matrix:
     """Gamma_q = [-A; 1]^T (C [-A; 1] + M [-A'; 0]) at zero momentum (18c).
 
-    M_bq = Lambda_b A takes away the rate of A, and what the rates of the base's axes bring.
+    M_bq = Lambda_b A takes away the rate of A, and what the rates of the base's axes add.
     """
     F1, F3 = gather_joints(g.model, forces.F1), Matrix.columns(gather_joints(g.model, forces.F3))
     A, Y = Matrix.columns(g.A), Matrix.columns([f - forces.Bc[0] @ a for f, a in zip(F1, g.A, strict=True)])

@@ -84,7 +84,7 @@ def base_wrench(r: Posed, nu: Vector, dnu: Vector, f_ext: Wrenches) -> list[Scal
 
 
 class AxisColumns(NamedTuple):
-    """What one axis of a joint brings about, in common coordinates."""
+    """What motion along one axis of a joint causes, in common coordinates."""
 
     S: Motion
     Pd: Motion  # (1)
