@@ -24,4 +24,4 @@ def mass_matrix_in(r: Posed) -> Block:
             M[i, j] = F, r.S[j].columns
             F = [r.X[j].T @ f for f in F]
     M.add_diagonal(rotor_inertias(r.model))
-    return M.matrix()  # type: ignore[no-any-return]
+    return M.matrix()

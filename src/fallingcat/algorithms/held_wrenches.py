@@ -49,8 +49,9 @@ class Held:
         return Force(neg(cross(d.ang, self.w.lin)), sub(points, cross(d.ang, self.w.ang)), self.w.frame)
 
     def __add__(self, other: Held) -> Held:
-        both = self.moments is not None and other.moments is not None
-        return Held(self.w + other.w, matadd(self.moments, other.moments) if both else None)  # type: ignore[arg-type]
+        if self.moments is None or other.moments is None:
+            return Held(self.w + other.w)
+        return Held(self.w + other.w, matadd(self.moments, other.moments))
 
     def pulled_back(self, X: Transform) -> Held:
         """The same in the coordinates that X comes from: X^T w, and points p there."""

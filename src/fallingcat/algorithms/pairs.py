@@ -75,6 +75,7 @@ class Pairs:
         if not (isinstance(x, float) and x == 0.0):
             self._dots.put(k, m, (x,), (1.0,), factor)
 
-    def matrix(self) -> Any:
+    def matrix(self) -> list[list[Scalar]]:
         """As rows, or as one traced block; zero where nothing was said."""
-        return self._dots.matrix()
+        rows: list[list[Scalar]] = self._dots.matrix()
+        return rows

@@ -256,7 +256,9 @@ def weight(where: str, name: str, x: Array, positive: bool = False) -> Array:
     return x
 
 
-_T: Callable[[Any], Any] = lambda x: np.swapaxes(x, -1, -2)  # noqa: E731
+def _T(x: Any) -> Any:  # noqa: N802  # as in the equations
+    """The transpose, of every matrix in a batch."""
+    return np.swapaxes(x, -1, -2)
 
 
 def _symmetric(x: Array) -> Array:

@@ -98,7 +98,9 @@ def digest(content: bytes) -> str:
 def sealed(text: str) -> str:
     """With a digest of everything else in the first line, which is a comment and ends with the mark."""
     first, _, rest = text.partition("\n")
-    start, version = re.fullmatch(rf"(.*{MARK} \S+)(.*)", first).groups()  # type: ignore[union-attr]
+    marked = re.fullmatch(rf"(.*{MARK} \S+)(.*)", first)
+    assert marked is not None
+    start, version = marked.groups()
     return f"{start}, digest {digest(rest.encode())}{version}\n{rest}"
 
 

@@ -189,7 +189,8 @@ class Growth:
         kept = [k for k, n in enumerate(sizes) if n >= since]
         x = np.log([sizes[k] for k in kept])
         theory = np.log([self.mechanism.terms(sizes[k])[what] for k in kept])
-        return tuple(float(np.polyfit(x, y, 1)[0]) for y in (np.log([values[k] for k in kept]), theory))  # type: ignore[return-value]
+        measured = np.log([values[k] for k in kept])
+        return float(np.polyfit(x, measured, 1)[0]), float(np.polyfit(x, theory, 1)[0])
 
 
 def growth(mechanism: Mechanism, sizes: Sequence[int], counted: Sequence[int], budget: float, step: Step) -> Growth:
