@@ -7,7 +7,6 @@ corrections, by which the residual decides about the last digits, not the condit
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -256,7 +255,7 @@ def weight(where: str, name: str, x: Array, positive: bool = False) -> Array:
     return x
 
 
-def _T(x: Any) -> Any:  # noqa: N802  # as in the equations
+def _T(x: Any) -> Any:
     """The transpose, of every matrix in a batch."""
     return np.swapaxes(x, -1, -2)
 
