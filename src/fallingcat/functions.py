@@ -82,7 +82,7 @@ def _check_model(name: str, function: Function, model: Model, options: Mapping[s
 
 def moving_axes(model: Model) -> list[str]:
     """The joints whose axes move in the body that they move."""
-    return [b.joint_name for b in model.bodies if b.joint.ring(b.joint.neutral(), [0.0] * b.joint.nv) is not None]
+    return [b.joint_name for b in model.bodies if b.joint.axes_move]
 
 
 def _check_wrenches(name: str, function: Function, axes: Any) -> None:

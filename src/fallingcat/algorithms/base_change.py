@@ -14,14 +14,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fallingcat.algorithms.base_twist import CENTROIDAL, Base, twist
-from fallingcat.algorithms.centroidal import (
-    centroidal_inertia,
-)
+from fallingcat.algorithms.centroidal import centroidal_inertia
 from fallingcat.algorithms.coriolis import coriolis_terms
 from fallingcat.algorithms.dense import Block, Matrix
-from fallingcat.algorithms.kinematics import (
-    Vector,
-)
+from fallingcat.algorithms.kinematics import Vector
 from fallingcat.algorithms.rnea import gravity_torque
 from fallingcat.model.joints import Representation
 from fallingcat.model.model import Model

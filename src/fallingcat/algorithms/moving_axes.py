@@ -1,8 +1,7 @@
 """How the axes of a joint change with its own coordinates, for joints where they do.
 
-For most joints S is constant in the body and there is nothing to do. For the others (universal, joints seen from
-their other side) the derivatives of S and of c = ring nu come from running the
-joint on first-order numbers, so that a new joint type needs no derivative of its own.
+The derivatives of S and of c = ring nu come from running the joint on first-order numbers, so that a new joint type needs no
+derivative of its own. For most joints S is constant in the body, and all of this is zero.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fallingcat.algorithms.posed import Posed, Vector
-from fallingcat.model.joints import Column, JointModel
+from fallingcat.model.joints import JointModel
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Motion, dual
 from fallingcat.spatial.dual import Dual
@@ -38,9 +37,6 @@ def axis_derivatives(r: Posed, i: int, nu: Vector, dnu: Vector) -> AxisDerivativ
     """The derivatives of joint i's axes; all zero when these are constant."""
     model, joint = r.model, r.model.bodies[i].joint
     q, speed, rate = model.coordinates(i, r.q), model.speeds(i, nu), model.speeds(i, dnu)
-    n, still = joint.nv, Motion.zero(r.S[i].frame)
-    if joint.ring(q, speed) is None:
-        return AxisDerivatives([[still] * n] * n, [still] * n, [still] * n, [still] * n, [still] * n)
 
     def common(column: Sequence[Scalar]) -> Motion:
         return r.own(i, Motion.of(column, i))
@@ -65,8 +61,7 @@ def axis_derivatives(r: Posed, i: int, nu: Vector, dnu: Vector) -> AxisDerivativ
 
 def _ring_times(joint: JointModel, q: Sequence[Any], nu: Sequence[Any]) -> list[Any]:
     """c = ring nu, in body coordinates."""
-    columns: list[Column] = joint.ring(q, nu) or []
     total: list[Any] = [0.0] * 6
-    for (lin, ang), x in zip(columns, nu, strict=True):
+    for (lin, ang), x in zip(joint.ring(q, nu), nu, strict=True):
         total = [t + x * y for t, y in zip(total, [*lin, *ang], strict=True)]
     return total

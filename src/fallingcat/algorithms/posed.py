@@ -107,7 +107,7 @@ def nearby_kinematics(model: Model, q: Vector) -> tuple[PerBody[Transform], PerB
 def ring(model: Model, i: int, q: Vector, nu: Vector) -> Subspace:
     """The rate of S[i] as seen in the body (paper 001's ring), in body coordinates."""
     body = model.bodies[i]
-    columns = body.joint.ring(model.coordinates(i, q), model.speeds(i, nu)) or [(ZERO, ZERO)] * body.joint.nv
+    columns = body.joint.ring(model.coordinates(i, q), model.speeds(i, nu))
     return Subspace(tuple(Motion(lin, ang, i) for lin, ang in columns), i)
 
 

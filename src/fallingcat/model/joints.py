@@ -39,6 +39,8 @@ class JointModel(ABC):
     nv: ClassVar[int]
     quaternion_at: ClassVar[int | None] = None
     """Where in the coordinates a unit quaternion starts, if there is one."""
+    axes_move: ClassVar[bool] = False
+    """Does S move in the body?"""
 
     @abstractmethod
     def rotation(self, q: Coordinates, P: Mat) -> Rotation:
@@ -52,9 +54,9 @@ class JointModel(ABC):
     def columns(self, q: Coordinates) -> list[Column]:
         """The motion subspace S."""
 
-    def ring(self, q: Coordinates, nu: Coordinates) -> list[Column] | None:
-        """The rate of S as seen in the body, column by column; None when S is constant."""
-        return None
+    def ring(self, q: Coordinates, nu: Coordinates) -> list[Column]:
+        """The rate of S as seen in the body, column by column; zero when S is constant."""
+        return [(ZERO, ZERO)] * self.nv
 
     def neutral(self) -> list[float]:
         return [0.0] * self.nq
@@ -201,6 +203,7 @@ class Universal(JointModel):
     second: Vec
     nq = 2
     nv = 2
+    axes_move = True
 
     def _turn(self, axis: Vec, angle: Scalar) -> Mat:
         """Rodrigues: a rotation about any unit axis."""
@@ -223,7 +226,7 @@ class Universal(JointModel):
     def columns(self, q: Coordinates) -> list[Column]:
         return [(ZERO, self._first_in_body(q)), (ZERO, self.second)]
 
-    def ring(self, q: Coordinates, nu: Coordinates) -> list[Column] | None:
+    def ring(self, q: Coordinates, nu: Coordinates) -> list[Column]:
         # The first axis, fixed in the joint, turns backwards as the second angle grows.
         return [(ZERO, scale(nu[1], cross(self._first_in_body(q), self.second))), (ZERO, ZERO)]
 
@@ -294,10 +297,14 @@ class FreeFlyer(JointModel):
         R = self._orientation(q)
         return linear + [(matTvec(R, neg(cross(self.offset(q), unit(k)))), axes[k]) for k in range(3)]
 
-    def ring(self, q: Coordinates, nu: Coordinates) -> list[Column] | None:
+    @property
+    def axes_move(self) -> bool:  # type: ignore[override]
+        return self.velocity != "body"
+
+    def ring(self, q: Coordinates, nu: Coordinates) -> list[Column]:
         """-v x S with v the twist of the body against the frame in which nu is expressed."""
         if self.velocity == "body":
-            return None
+            return super().ring(q, nu)
         columns = self.columns(q)
         v, w = _combine(columns, nu)
         if self.velocity == "mixed":
@@ -333,6 +340,7 @@ class Reversed(JointModel):
     """
 
     forward: JointModel
+    axes_move = True
 
     @property
     def nq(self) -> int:  # type: ignore[override]
@@ -369,14 +377,12 @@ class Reversed(JointModel):
     def columns(self, q: Coordinates) -> list[Column]:
         return self._flip(q, self.forward.columns(q))
 
-    def ring(self, q: Coordinates, nu: Coordinates) -> list[Column] | None:
+    def ring(self, q: Coordinates, nu: Coordinates) -> list[Column]:
         columns = self.forward.columns(q)
         v, w = _combine(columns, nu)
-        moved = [(add(cross(w, lin), cross(v, ang)), cross(w, ang)) for lin, ang in columns]
+        carried = [(add(cross(w, lin), cross(v, ang)), cross(w, ang)) for lin, ang in columns]
         ring = self.forward.ring(q, nu)
-        if ring is not None:
-            moved = [(add(a, c), add(b, d)) for (a, b), (c, d) in zip(moved, ring, strict=True)]
-        return self._flip(q, moved)
+        return self._flip(q, [(add(a, c), add(b, d)) for (a, b), (c, d) in zip(carried, ring, strict=True)])
 
     def motions(self) -> list[int] | None:
         return self.forward.motions()
