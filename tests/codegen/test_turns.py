@@ -78,6 +78,23 @@ def test_a_turn_within_a_turn_does_not_wait_for_itself(tmp_path: Path, monkeypat
     assert list(tmp_path.iterdir()) == []
 
 
+def test_two_turns_one_after_the_other_within_a_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first to end leaves the entry to the outer one, so that the second does not wait for its own process either."""
+    monkeypatch.setenv("FALLINGCAT_CACHE", str(tmp_path))
+    os.chmod(tmp_path, 0o700)
+
+    def never(path: Path, what: str) -> int:
+        raise AssertionError(f"waits for {path}")
+
+    with cache.turn("a" * 64, "x"):
+        monkeypatch.setattr(cache, "_wait_for", never)
+        for _ in range(2):
+            with cache.turn("a" * 64, "x"):
+                pass
+        assert (tmp_path / f"{'a' * 64}.lock").exists()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_without_a_cache_nobody_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FALLINGCAT_CACHE", "off")
     with cache.turn("a" * 64, "x"):

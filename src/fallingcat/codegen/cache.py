@@ -90,6 +90,14 @@ def load(name: str) -> tuple[dict[str, Any], bytes] | None:
     return _decode(name, data)
 
 
+def renew(name: str) -> None:
+    """An entry that others need is as young as the youngest of them: the oldest go first."""
+    folder = directory()
+    if folder is not None and name:
+        with contextlib.suppress(OSError):
+            os.utime(folder / f"{name}.o", follow_symlinks=False)
+
+
 def _open_plain_file(path: str, flags: int) -> int:
     """No links, and no waiting for the writer of a pipe."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
@@ -135,9 +143,12 @@ def turn(name: str, what: str) -> Iterator[None]:
 
     A process that ends in the middle lets the next one try. Where locks are not possible, nobody waits.
     """
+    if name in _making:  # further out in this process, which goes on making it
+        yield
+        return
     folder = directory()
     held: int | None = None
-    if folder is not None and name and name not in _making:
+    if folder is not None and name:
         with contextlib.suppress(OSError):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if _private(folder, stat.S_ISDIR):

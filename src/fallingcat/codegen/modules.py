@@ -64,17 +64,17 @@ def made(name: str, what: str, module: Callable[[], Module], for_batches: bool) 
 
 
 def _compiled(name: str, what: str, module: Module, for_batches: bool) -> Objects:
-    """Compiled now and kept, but for the core, which another kernel may have left in the cache."""
+    """Compiled now and kept. The core, if there is one, is taken from the cache where another kernel has left it."""
     facts, text = module.facts, native.hurried(module.text, for_batches)
     seconds = native.seconds_to_compile(text)
-    core = b""
+    core, can_be_found = b"", True
     if module.core.function:
         key, core = _core(module, what, seconds, for_batches)
-        facts = facts | {"core": key}
+        facts, can_be_found = facts | {"core": key}, bool(key)
     else:
         announce.compiling(what, int(facts["operations"]), seconds)
     code = native.compile_object(text)
-    if facts.get("core", name):  # without a name of its own in the cache, the core would not be found again
+    if can_be_found:
         cache.save(name, facts, code)
     return Objects(facts, code, module.core.function, core)
 
@@ -82,9 +82,10 @@ def _compiled(name: str, what: str, module: Module, for_batches: bool) -> Object
 def _core(module: Module, what: str, seconds: float, for_batches: bool) -> tuple[str, bytes]:
     """The core's name in the cache and its code; `seconds` is what compiling the rest will take."""
     name, text = cache.key(module.core.function), native.hurried(module.core.text, for_batches)
-    with cache.turn(name, what):
+    with cache.turn(name, f"a part of {what}"):
         found = cache.load(name)
         if found is not None:
+            cache.renew(name)
             announce.compiling(what, int(module.facts["operations"]) - module.core_operations, seconds)
             return name, found[1]
         announce.compiling(what, int(module.facts["operations"]), seconds + native.seconds_to_compile(text))

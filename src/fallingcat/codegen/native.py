@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import sys
 import threading
@@ -105,15 +106,16 @@ class Code:
     Nothing that code keeps alive leads back to a robot.
     """
 
-    __slots__ = ("__weakref__", "_called", "_engine")
+    __slots__ = ("__weakref__", "_called", "_engine", "callers", "name")
 
-    def __init__(self, object_code: bytes, symbols: dict[str, int], called: Code | None = None) -> None:
-        """`symbols`: addresses that it calls; `called`: code which they point into."""
+    def __init__(self, object_code: bytes, symbols: dict[str, int], called: Code | None = None, name: str = "") -> None:
+        """`symbols`: addresses that it calls; `called`: code of `common`, which they point into; `name`: of such code itself."""
         self._called = called
+        self.name = name
+        self.callers = 0
         cpython.untrack(self)
         with lock:
-            while _ended:  # now their code is taken down, under the lock
-                _ended.popleft()
+            _take_down()
             for name, address in symbols.items():
                 llvm.add_symbol(name, address)
             # LLVM's default memory manager may put sections more than 2 GB apart, which the small code model cannot reach.
@@ -128,7 +130,7 @@ class Code:
     def __del__(self) -> None:
         # Not here: another thread may fork at this moment, and the child would wait for ever for the lock inside of llvmlite.
         if hasattr(self, "_engine"):
-            _ended.append(self._engine)
+            _ended.append((self._engine, self._called))
 
     def address(self, name: str) -> int:
         with lock:
@@ -139,17 +141,33 @@ class Code:
 
 
 def common(name: str, object_code: bytes) -> Code:
-    """The code of a function that several others call, loaded once for as long as some of them live."""
+    """The code of a function that several others call, loaded once; each is told as `called` to the code that calls it."""
     with lock:
-        found = _common.get(name)
-        if found is None:
-            found = _common[name] = Code(object_code, {})
+        if name not in _common:
+            _common[name] = Code(object_code, {}, name=name)
+        found = _common[name]
+        found.callers += 1
     return found
 
 
-_common: weakref.WeakValueDictionary[str, Code] = weakref.WeakValueDictionary()
-_ended: deque[Any] = deque()
-"""Engines whose code can no longer be called."""
+def _take_down() -> None:
+    """Code that has ended goes, under the lock; what it called, with the last that called it."""
+    with contextlib.suppress(IndexError):  # a signal handler may come between a look and a removal
+        while True:
+            _left(_ended.popleft()[1])
+
+
+def _left(called: Code | None) -> None:
+    """One caller less."""
+    if called is not None:
+        called.callers -= 1
+        if called.callers == 0 and _common.get(called.name) is called:
+            del _common[called.name]
+
+
+_common: dict[str, Code] = {}
+_ended: deque[tuple[Any, Code | None]] = deque()
+"""Engines whose code can no longer be called, and the code that this has called."""
 _living: weakref.WeakSet[Code] = weakref.WeakSet()
 _ending = False
 
