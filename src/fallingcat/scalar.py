@@ -56,7 +56,7 @@ class Functions:
     cheapest: Callable[..., Any] | None = None
     """`cheapest`, for a kind of scalar that can say what a result costs."""
     keep: Callable[[Scalar], None] | None = None
-    """Told what `keep` is told."""
+    """`keep`, for a kind of scalar whose values are compiled."""
     outermost: bool = False
     """Is it made of scalars of any other kind? Then its functions are the ones to call wherever it is among the arguments."""
 
@@ -76,7 +76,7 @@ def _sqrt(x: float) -> float:
     return math.sqrt(x) if x >= 0.0 else math.nan
 
 
-_REAL = Functions(elementary.sin, elementary.cos, _sqrt, elementary.atan2, lambda x, y, a, b: a if x < y else b)
+PLAIN = _REAL = Functions(elementary.sin, elementary.cos, _sqrt, elementary.atan2, lambda x, y, a, b: a if x < y else b)
 _COMPLEX = Functions(cmath.sin, cmath.cos, cmath.sqrt, _complex_atan2, lambda x, y, a, b: a if _real(x) < _real(y) else b)
 _KINDS: dict[type, Functions] = {float: _REAL, int: _REAL, complex: _COMPLEX}
 

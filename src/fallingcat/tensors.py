@@ -41,8 +41,8 @@ class MatrixOfDots:
         self._terms: list[Term] = []
         self._written: dict[tuple[int, int], Scalar] = {}
         self._products = 0
-        self._kind: scalar.Functions | None = None
-        """Of the scalars, once one is found that can become a table."""
+        self._kind = scalar.PLAIN
+        """Of the scalars, once there is one that can become a table."""
         self._listed = False
 
     def put(self, row: int, column: int, left: Sequence[Scalar], right: Sequence[Scalar], factor: float = 1.0) -> None:
@@ -54,19 +54,16 @@ class MatrixOfDots:
             self._count(left, right)
 
     def _count(self, left: Sequence[Scalar], right: Sequence[Scalar]) -> None:
-        for a, b in zip(left, right, strict=True):
-            if not (_is_plain(a) or _is_plain(b)):
-                self._products += 1
-                if self._kind is None:
-                    kind = scalar.functions(a, b)
-                    self._kind = kind if kind.table is not None else None
-        if self._kind is not None and self._kind.worth_a_table is not None:
-            self._listed = self._kind.worth_a_table(self._products)
+        kind = scalar.functions(*left, *right)
+        if kind.worth_a_table is not None:
+            self._kind = kind
+            self._products += sum(not (_is_plain(a) or _is_plain(b)) for a, b in zip(left, right, strict=True))
+            self._listed = kind.worth_a_table(self._products)
 
     def matrix(self) -> Any:
         """As rows, or as one traced block."""
-        if self._listed:
-            return self._kind.table(self._terms, self.rows, self.columns, self.symmetric)  # type: ignore[union-attr, misc]
+        if self._listed and self._kind.table is not None:
+            return self._kind.table(self._terms, self.rows, self.columns, self.symmetric)
         get, rows, columns = self._written.get, range(self.rows), range(self.columns)
         if self.symmetric:
             return [[get((max(i, j), min(i, j)), 0.0) for j in columns] for i in rows]

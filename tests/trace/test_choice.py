@@ -15,7 +15,7 @@ from fallingcat.functions import task as robot_task
 from fallingcat.robot import constraint_tasks
 from fallingcat.task import Input, Output, Task
 from fallingcat.tensors import MatrixOfDots, Term
-from fallingcat.trace import dot_matrix, interpret, trace
+from fallingcat.trace import Program, dot_matrix, interpret, trace
 from fallingcat.trace.dots import DotTable
 from trees import random_tree
 
@@ -54,6 +54,20 @@ def test_the_cheapest_way_stays(ways: Any, rng: np.random.Generator) -> None:
 def test_of_equal_ways_the_first_stays() -> None:
     made = trace(task(lambda x: scalar.cheapest(x, lambda: [y + 1.0 for y in x], lambda: [y + 2.0 for y in x]), shape=(24,)))
     assert made.constants == (1.0,)
+
+
+def test_a_table_that_costs_more_does_not_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless it is the last way: written out, there would be too many."""
+    monkeypatch.setattr(dot_matrix, "MANY", 0)
+
+    def table(x: Any) -> Any:
+        return matrix_of_dots([Term(i, j, list(x) * 40, list(x) * 40) for i in range(N) for j in range(N)])
+
+    def few(x: Any) -> Any:
+        return [[x[i] * x[j] for j in range(N)] for i in range(N)]
+
+    assert tables(trace(task(lambda x: scalar.cheapest(x, lambda: table(x), lambda: few(x))))) == 0
+    assert tables(trace(task(lambda x: scalar.cheapest(x, lambda: few(x), lambda: table(x))))) == 1
 
 
 def test_plain_numbers_take_the_first_way() -> None:
@@ -122,7 +136,7 @@ def test_matrices_of_dot_products(symmetric: bool, many: int, monkeypatch: pytes
     x = rng.normal(size=24)
     made = task(lambda y: matrix_of_dots(terms(y, symmetric), symmetric))
     program = trace(made)
-    assert any(isinstance(op, DotTable) for op, _ in program.instructions) == (many == 0)
+    assert tables(program) == (many == 0)
     np.testing.assert_allclose(interpret(program, [x])[0], expected(x, symmetric).ravel(), rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(made.flat([list(x)])[0], expected(x, symmetric).ravel(), rtol=1e-13, atol=1e-13)
 
@@ -142,9 +156,21 @@ def test_neighbours_in_a_row_are_one_job(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (table.inner, table.right_width) == (2, N)
 
 
-@pytest.mark.parametrize("name", sorted(FUNCTIONS))
-def test_every_function_takes_tables(name: str, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
-    """Every function of a robot so large that all matrices over its joints are tables."""
+OVER_PAIRS = [
+    "coriolis_matrix", "coriolis_terms", "equations_of_motion", "forward_dynamics_derivatives", "gravity_torque_derivatives",
+    "inverse_dynamics_derivatives", "inverse_dynamics_second_derivatives", "linearize", "mass_matrix", "mass_matrix_rate",
+    "reduced_dynamics", "shape_inertia", "task_space_dynamics", "transformed_coriolis",
+]  # fmt: skip
+"""Functions with matrices over pairs of joints."""
+
+
+def tables(program: Program) -> int:
+    return sum(isinstance(op, DotTable) for op, _ in program.instructions)
+
+
+@pytest.mark.parametrize("name", OVER_PAIRS)
+def test_functions_take_tables(name: str, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    """The matrices of a large robot become tables, with the same values."""
     builder = random_tree(7, joints=5, types=("revolute", "prismatic", "spherical"), mimic=0.0)
     robot = fc.load(builder, floating=True)
     options = {"frame": robot.link_names[-1]} if "frame" in FUNCTIONS[name].options else {}
@@ -154,9 +180,11 @@ def test_every_function_takes_tables(name: str, monkeypatch: pytest.MonkeyPatch,
     vectors = []
     for given in made.inputs:
         vectors.append(robot.random_configuration(rng) if given.quaternions else rng.normal(size=given.size))
-    wanted = made.flat([list(x) for x in vectors])
+    wanted, written_out = made.flat([list(x) for x in vectors]), trace(made)
     monkeypatch.setattr(dot_matrix, "MANY", 0)
-    found = interpret(trace(made), vectors)
+    program = trace(made)
+    assert tables(program) > tables(written_out)
+    found = interpret(program, vectors)
     for a, b in zip(found, wanted, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9 * max(1.0, *map(abs, b)))
 

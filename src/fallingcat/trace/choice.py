@@ -1,7 +1,7 @@
 """A choice between ways to compute the same, by counting.
 
-Every way is traced; the one whose results need the fewest operations stays. What is counted is what single calls take: an
-operation of straight code is one, while products of blocks run in loops on vectors.
+The way whose results need the fewest operations stays; one that has lost already is not traced to its end. What is counted is
+what single calls take: an operation of straight code is one, while products of blocks and tables run in loops on vectors.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def cheapest(
 ) -> T:
     """The result of the cheapest way; of equal ones, the first. `nodes_of` finds the nodes of a result.
 
-    The last way, the one that grows least with the robot, is traced first; the others only as far as they can still win.
+    The last way, the one that grows least with the robot, is traced first; the others only as far as they can still win, and not
+    at all where it gives a table: written out, there would be too many.
     """
     least, found = math.inf, False
     for way in reversed(ways):
@@ -37,7 +38,7 @@ def cheapest(
                 result = way()
         except TooManyNodesError:
             continue
-        if is_table(result):  # code that does not grow with the number of entries: written out, they would be too many
+        if way is ways[-1] and is_table(result):
             return result
         of_this = cost(graph, nodes_of(result))
         if of_this <= least:
