@@ -10,11 +10,11 @@ import logging
 import os
 import sys
 
-LONG = 5.0
+LONG = 2.0
 """Seconds of waiting that are worth a word."""
-SECONDS_PER_CHARACTER = 0.3e-6
-"""Of LLVM's text, as measured on a core of 2021; a shared or older one may take twice as long."""
-QUICK_SECONDS_PER_CHARACTER = 0.15e-6
+SECONDS_PER_CHARACTER = 0.4e-6
+"""Of LLVM's text, on cores of 2019 to 2022 (0.3e-6 to 0.5e-6); a shared one may take twice as long."""
+QUICK_SECONDS_PER_CHARACTER = 0.2e-6
 """Likewise, where the straight code is compiled quickly and not thoroughly."""
 
 _logger = logging.getLogger("fallingcat")

@@ -29,6 +29,10 @@ class InputError(FallingCatError):
         super().__init__("; ".join(parts))
 
 
+class NotConstantError(InputError, AttributeError):
+    """A property that this robot does not have, as it depends on its configuration."""
+
+
 class SingularError(InputError, ArithmeticError):
     """A division by zero: most often the mass matrix of the robot is singular."""
 

@@ -45,7 +45,7 @@ def test_module_and_pipe() -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes of this kind are POSIX")
-@pytest.mark.parametrize("words", [("report", "tree9"), ("report", "tree9", "--json"), ("robots",), ("doctor", "cat")])
+@pytest.mark.parametrize("words", [("report", "tree9"), ("report", "nobody", "--json"), ("robots",), ("doctor", "cat")])
 def test_a_reader_that_leaves_is_no_error(words: tuple[str, ...]) -> None:
     read, write = os.pipe()
     os.close(read)
@@ -111,7 +111,9 @@ FULL = Path("/dev/full")
 """A device that is always full, where there is one: everywhere but in the rarest places."""
 
 
-@pytest.mark.parametrize("words", [("robots",), ("report", "tree9"), ("papers", "--json"), ("doctor", "cat")])
+@pytest.mark.parametrize(
+    "words", [("robots",), ("report", "tree9"), ("linearize", "nobody", "--json"), ("papers", "--json"), ("doctor", "cat")]
+)
 def test_a_full_disk_is_no_internal_error(words: tuple[str, ...]) -> None:
     with open(FULL, "w") as full, command(*words, stdout=full) as process:
         _, err = process.communicate(timeout=300)

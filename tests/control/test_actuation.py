@@ -106,6 +106,7 @@ def test_what_inputs_on_moving_links_do(base: str, is_floating: bool) -> None:
     assert relative_error(S @ u, by_hand(robot, inputs, q, u)) < TIGHT
     with pytest.raises(fc.InputError, match=r"depends on q.*actuation_matrix"):
         _ = robot.actuation
+    assert not hasattr(robot, "actuation")  # so that whoever lists the members of a robot is not stopped
     by_inputs, by_forces = (robot.step(q, nu, x, 1e-2, "rk4") for x in (u, by_hand(robot, inputs, q, u)))
     assert relative_error(robot.step(q, nu, u, 1e-9).nu, robot.step(q, nu, S @ u, 1e-9).nu) < TIGHT
     assert relative_error(by_inputs.nu, by_forces.nu) > 1e-9  # during a step they turn with their frames

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 import pytest
 
+from fallingcat.cli.main import main
 from fallingcat.model.doctor import diagnose, read_examined
 
 
@@ -58,3 +60,14 @@ def test_a_real_robot_is_read(name: str) -> None:
 @pytest.mark.parametrize("name", WELL_KNOWN)
 def test_a_well_known_robot_is_usable(name: str) -> None:
     assert [finding for finding in diagnose(ROBOTS[name], meshes=False) if finding.severity == "error"] == []
+
+
+def test_a_joint_that_meets_no_inertia_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """By the doctor and by the report."""
+    name = "icub_description/icub.urdf"
+    (finding,) = [f for f in diagnose(ROBOTS[name], meshes=False) if "forward dynamics impossible" in f.message]
+    assert "neck_roll" in f"{finding.element} {finding.message}"
+    main(["report", str(ROBOTS[name]), "--timings", "none", "--json"])
+    assert "'neck_roll'" in json.loads(capsys.readouterr().out)["mass_matrix"]["singular"]
+    main(["report", str(ROBOTS[name]), "--timings", "none"])
+    assert "nothing resists 'neck_roll'" in capsys.readouterr().out

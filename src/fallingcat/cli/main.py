@@ -48,11 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     _never_fail_on_characters()
     try:
         interrupts.restore()
-        status = _run(words)
+        status = _status(words)
         sys.stdout.flush()
         return status
-    except FallingCatError as error:
-        return _refuse(error, "--json" in words)
     except KeyboardInterrupt:
         print("fallingcat: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -76,12 +74,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERNAL_ERROR
 
 
+def _status(words: Sequence[str]) -> int:
+    """Of the command, or of its refusal, which may meet a full disk or a reader that has left as well."""
+    try:
+        return _run(words)
+    except FallingCatError as error:
+        return _refuse(error, "--json" in words)
+
+
 def _refuse(error: FallingCatError, as_json: bool) -> int:
     """Say what is wrong: to people, and as JSON on the output where this was asked for."""
     if as_json:
         findings = [asdict(finding) for finding in getattr(error, "findings", ())]
-        print(json.dumps({"error": {"type": type(error).__name__, "message": str(error), "findings": findings}}, indent=2))
-        sys.stdout.flush()
+        told = {"type": type(error).__name__, "message": str(error), "findings": findings}
+        print(json.dumps({"error": told}, indent=2), flush=True)
     print(f"fallingcat: {error}", file=sys.stderr)
     return USAGE_ERROR
 

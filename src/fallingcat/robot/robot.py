@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from fallingcat.algorithms import configuration
 from fallingcat.arrays.foreign import or_later
 from fallingcat.choices import check_truth, several_names
-from fallingcat.errors import InputError, ModelError
+from fallingcat.errors import ModelError, NotConstantError
 from fallingcat.model.assemble import Floating, LockValue, assemble, floats
 from fallingcat.model.constraints import Constraint, of_equality
 from fallingcat.model.description import Description, Limits
@@ -183,7 +183,7 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions, G
             return np.eye(self.nv)[:, self.nv - self.n :]
         if not self._actuation.constant:
             frames = ", ".join(sorted({repr(x.frame) for x in self._actuation.frames}))
-            raise InputError(
+            raise NotConstantError(
                 "the actuation depends on q", got=f"inputs on {frames}, which the base does not carry",
                 hint="robot.actuation_matrix(q) is the matrix at a configuration",
             )  # fmt: skip

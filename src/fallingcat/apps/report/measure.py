@@ -16,6 +16,7 @@ from fallingcat.apps.report.quick import quick
 from fallingcat.apps.report.states import State
 from fallingcat.apps.report.timings import Timing, Which, functions, time_functions
 from fallingcat.errors import InputError
+from fallingcat.functions import what_is_singular
 from fallingcat.model.findings import Finding
 from fallingcat.model.joints import FreeFlyer
 from fallingcat.model.model import Body
@@ -116,6 +117,11 @@ class Report:
     @property
     def at_rest(self) -> bool:
         return not self.state.nu.any()
+
+    @property
+    def singular(self) -> str:
+        """Why the mass matrix is singular, by the names of joints; empty if it is not."""
+        return what_is_singular(self.robot.model, self.state.q.tolist())
 
 
 def steps(robot: Robot, timings: Which) -> int:

@@ -235,6 +235,7 @@ def _equations(report: Report) -> str:
         [
             ("eigenvalues of M", f"{w[0]:.3g} … {w[-1]:.3g}"),
             ("condition of M", f"{condition(w):.3g}"),
+            *([("M is singular", report.singular)] if report.singular else []),
             ("kinetic energy", f"{report.kinetic_energy:.5g} J"),
             ("largest force C ν", f"{np.abs(C @ report.C_velocity).max():.3g} N m or N"),
         ]

@@ -27,7 +27,7 @@ def as_json(report: Report) -> dict[str, Any]:
         "state": state_as_json(report.state),
         "mass_matrix": {
             "labels": velocity_labels(robot), "values": report.M.tolist(), "eigenvalues": report.eigenvalues.tolist(),
-            "condition": finite(condition(report.eigenvalues)),
+            "condition": finite(condition(report.eigenvalues)), "singular": report.singular,
         },
         "coriolis_matrix": {"nu": report.C_velocity.tolist(), "values": report.C.tolist()},
         "gravity_torque": report.g.tolist(),

@@ -182,6 +182,7 @@ def _mass_matrix(report: Report, width: int) -> Any:
         [
             ("eigenvalues", f"{w[0]:.3g} … {w[-1]:.3g}"),
             ("condition", f"{condition(w):.3g}"),
+            *([("singular", report.singular)] if report.singular else []),
             ("λ_min, unit diagonal", f"{smallest_eigenvalue(M):.3g}"),
             ("zeros", f"{zeros} of {M.size} ({zeros / M.size:.0%})"),
         ]
