@@ -1,4 +1,4 @@
-"""How the axes of a joint change with its own coordinates, for joints where they do.
+"""How the axes of a joint change with its own coordinates.
 
 The derivatives of S and of c = ring nu come from running the joint on first-order numbers, so that a new joint type needs no
 derivative of its own. For most joints S is constant in the body, and all of this is zero.

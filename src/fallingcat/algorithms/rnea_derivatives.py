@@ -102,7 +102,7 @@ def derivatives_in(r: Posed, nu: Vector, dnu: Vector, f_ext: Wrenches = NO_FORCE
     axes = {i: axis_columns(r, i, v, a, nu, dnu) for i in r.S}
     dq, dv, M = Pairs(model), Pairs(model), Pairs(model, symmetric=True)
     for i in inwards(r, Ic, Bc, Fc):
-        IS, BS, df_dq, df_dnu = axis_forces(axes[i], Ic[i], Bc[i], Fc[i])
+        IS, BS, df_dq, df_dnu = force_columns(axes[i], Ic[i], Bc[i], Fc[i])
         both = list(zip(BS, IS, strict=True))
         for j in model.path(i):  # joint j carries joint i, or is joint i
             dq[i, j] = both, [(y.Pd, y.Pdd) for y in axes[j]]
@@ -138,7 +138,7 @@ def axis_columns(r: Posed, i: int, v: PerBody[Motion], a: PerBody[Motion], nu: V
     return columns
 
 
-class AxisForces(NamedTuple):
+class ForceColumns(NamedTuple):
     """What the axes of one joint cause in the bodies that they move, summed; one force per axis."""
 
     I: list[Force]
@@ -149,9 +149,9 @@ class AxisForces(NamedTuple):
     dnu: list[Force]  # (5)
 
 
-def axis_forces(axes: list[AxisColumns], Ic: Inertia, Bc: CoriolisFactor, Fc: Force) -> AxisForces:
+def force_columns(axes: list[AxisColumns], Ic: Inertia, Bc: CoriolisFactor, Fc: Force) -> ForceColumns:
     """The forces of a joint's axes on the bodies it carries."""
-    return AxisForces(
+    return ForceColumns(
         [Ic @ x.S for x in axes],
         [2.0 * Bc.transposed(x.S) for x in axes],
         [2.0 * (Bc @ x.Pd) + Ic @ x.Pdd + x.S.cross(Fc) for x in axes],

@@ -39,8 +39,11 @@ class JointModel(ABC):
     nv: ClassVar[int]
     quaternion_at: ClassVar[int | None] = None
     """Where in the coordinates a unit quaternion starts, if there is one."""
-    axes_move: ClassVar[bool] = False
-    """Does S move in the body?"""
+
+    @property
+    def axes_move(self) -> bool:
+        """Does S move in the body? Where there is a ring, unless the joint knows better."""
+        return type(self).ring is not JointModel.ring
 
     @abstractmethod
     def rotation(self, q: Coordinates, P: Mat) -> Rotation:
@@ -203,7 +206,6 @@ class Universal(JointModel):
     second: Vec
     nq = 2
     nv = 2
-    axes_move = True
 
     def _turn(self, axis: Vec, angle: Scalar) -> Mat:
         """Rodrigues: a rotation about any unit axis."""
@@ -298,7 +300,7 @@ class FreeFlyer(JointModel):
         return linear + [(matTvec(R, neg(cross(self.offset(q), unit(k)))), axes[k]) for k in range(3)]
 
     @property
-    def axes_move(self) -> bool:  # type: ignore[override]
+    def axes_move(self) -> bool:
         return self.velocity != "body"
 
     def ring(self, q: Coordinates, nu: Coordinates) -> list[Column]:
@@ -340,7 +342,6 @@ class Reversed(JointModel):
     """
 
     forward: JointModel
-    axes_move = True
 
     @property
     def nq(self) -> int:  # type: ignore[override]
