@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from fallingcat import scalar
 from fallingcat.algorithms.crba import mass_matrix_in
-from fallingcat.algorithms.dense import inverse_symmetric, solve_symmetric
+from fallingcat.algorithms.dense import Block, inverse_symmetric, solve_symmetric
 from fallingcat.algorithms.joint_dynamics import passive_torques
 from fallingcat.algorithms.pivots import least_pivots, least_pivots_by_dof
 from fallingcat.algorithms.posed import NO_FORCES, PerBody, Posed, Vector, Wrenches, body, inwards, velocities, velocity_products
@@ -19,8 +19,6 @@ from fallingcat.algorithms.rnea import bias
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import ArticulatedInertia, Force, Motion
-
-Block = list[list[Scalar]]
 
 
 def forward_dynamics(model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:

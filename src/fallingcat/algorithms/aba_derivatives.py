@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from fallingcat.algorithms.aba import accelerations, articulated_bodies, by_mass_matrix
 from fallingcat.algorithms.crba import mass_matrix_in
-from fallingcat.algorithms.dense import Matrix, inverse_symmetric
+from fallingcat.algorithms.dense import Block, Matrix, inverse_symmetric
 from fallingcat.algorithms.held_wrenches import HeldWrenches
 from fallingcat.algorithms.inverse_product import Columns, Factors, minus_inverse_times
 from fallingcat.algorithms.minverse import Blocks, inverse_of
@@ -23,8 +23,6 @@ from fallingcat.algorithms.rnea_derivatives import derivatives_in
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar, keep
 from fallingcat.spatial.vec3 import cross
-
-Block = list[list[Scalar]]
 
 
 class ForwardDynamicsDerivatives(NamedTuple):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fallingcat.algorithms.dense import solve_symmetric
+from fallingcat.algorithms.dense import Block, solve_symmetric
 from fallingcat.algorithms.kinematics import subtree_first_moments, world_transforms
 from fallingcat.algorithms.posed import (
     PerBody,
@@ -31,8 +31,6 @@ from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, Motion, Transform
 from fallingcat.spatial.coriolis import CoriolisFactor
 from fallingcat.spatial.vec3 import ZERO, Vec, add, cross, scale, sub, sym_full
-
-Block = list[list[Scalar]]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fallingcat.algorithms.centroidal import centroid
-from fallingcat.algorithms.dense import Matrix
+from fallingcat.algorithms.dense import Block, Matrix
 from fallingcat.algorithms.posed import (
     COMMON,
     Vector,
@@ -26,11 +26,8 @@ from fallingcat.algorithms.representations import view_of
 from fallingcat.algorithms.rnea import forces
 from fallingcat.algorithms.rnea_derivatives import axis_columns, factors
 from fallingcat.model.model import WORLD, Model
-from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Motion
 from fallingcat.spatial.coriolis import CoriolisFactor
-
-Block = list[list[Scalar]]
 
 
 class CentroidalMomentumDerivatives(NamedTuple):

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fallingcat.algorithms.axes import Axes, axes
-from fallingcat.algorithms.dense import Matrix
+from fallingcat.algorithms.dense import Block, Matrix
 from fallingcat.algorithms.dense import transpose as transposed
 from fallingcat.algorithms.minverse import inverse_mass_matrix
 from fallingcat.algorithms.posed import PerBody, Posed, Vector, common, composite_inertias
@@ -36,7 +36,6 @@ from fallingcat.tensors import Triple, left_vectors, placed_dots, tensor_of_dots
 
 Tensor = Any
 """Three nested lists, or a traced tensor."""
-Block = list[list[Scalar]]
 
 
 def christoffel_symbols(model: Model, q: Vector) -> Tensor:

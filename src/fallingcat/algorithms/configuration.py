@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from fallingcat import scalar
+from fallingcat.algorithms.dense import Block
 from fallingcat.algorithms.kinematics import Vector
 from fallingcat.model.model import Body, Model
 from fallingcat.scalar import Scalar
@@ -13,8 +14,6 @@ from fallingcat.spatial import se3
 from fallingcat.spatial.rotation import MatrixRotation
 from fallingcat.spatial.transform import Transform
 from fallingcat.spatial.vec3 import Mat, Vec, skew
-
-Block = list[list[Scalar]]
 
 
 def _own(model: Model) -> list[Body]:

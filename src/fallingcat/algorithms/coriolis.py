@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from fallingcat.algorithms.dense import Block
 from fallingcat.algorithms.joint_dynamics import rotor_inertias
 from fallingcat.algorithms.kinematics import frame_transform
 from fallingcat.algorithms.pairs import Pairs
@@ -32,7 +33,6 @@ from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, Motion, Subspace
 from fallingcat.spatial.coriolis import ColumnFactor, CoriolisFactor, NewtonFactor, OwnFactor
 
-Block = list[list[Scalar]]
 Factorization = Literal["christoffel", "body"] | OwnFactor
 FACTORS: dict[str, type[CoriolisFactor] | type[NewtonFactor]] = {"christoffel": CoriolisFactor, "body": NewtonFactor}
 """The factorizations of one body's velocity products that have a name: eq. (12), and eq. (11)."""

@@ -12,16 +12,13 @@ where l_ji = B(S_i, I_t)^T S_j stands for joints of which one carries the other.
 from __future__ import annotations
 
 from fallingcat.algorithms.axes import Axes, axes
-from fallingcat.algorithms.dense import Matrix
+from fallingcat.algorithms.dense import Block, Matrix
 from fallingcat.algorithms.posed import COMMON, Vector
 from fallingcat.algorithms.reduced import Shape, shape
 from fallingcat.model.model import Model
-from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force
 from fallingcat.spatial.coriolis import CoriolisFactor
 from fallingcat.spatial.vec3 import ZERO, Vec, add, neg, skew
-
-Block = list[list[Scalar]]
 
 
 def curvature(model: Model, q: Vector) -> list[Block]:

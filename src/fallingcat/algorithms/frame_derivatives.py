@@ -15,11 +15,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from fallingcat.algorithms.dense import Matrix
+from fallingcat.algorithms.dense import Block, Matrix
 from fallingcat.algorithms.kinematics import VIEWPOINTS, frame_transform, joint_kinematics, world_transforms
 from fallingcat.algorithms.posed import PerBody, Posed, Vector, accelerations, common, velocities, velocity_products
 from fallingcat.algorithms.representations import view_of
-from fallingcat.algorithms.rnea_derivatives import AxisColumns, Block, axis_columns
+from fallingcat.algorithms.rnea_derivatives import AxisColumns, axis_columns
 from fallingcat.model.model import FrameOf, Model
 from fallingcat.spatial import Motion
 from fallingcat.spatial.vec3 import Vec, cross

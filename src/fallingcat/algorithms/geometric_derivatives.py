@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from fallingcat import scalar
 from fallingcat.algorithms.aba import forward_dynamics
+from fallingcat.algorithms.dense import Block
 from fallingcat.algorithms.frame_derivatives import FrameView
 from fallingcat.algorithms.held_wrenches import Held, HeldWrenches
 from fallingcat.algorithms.minverse import inverse_mass_matrix
@@ -33,12 +34,10 @@ from fallingcat.algorithms.posed import (
 from fallingcat.algorithms.rnea import forces
 from fallingcat.algorithms.rnea_derivatives import factors
 from fallingcat.model.model import WORLD, Model
-from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Motion, Transform
 from fallingcat.spatial.coriolis import CoriolisFactor
 from fallingcat.spatial.vec3 import mat, matvec, transpose
 
-Block = list[list[Scalar]]
 GEOMETRY = 6
 """Parameters of a joint: a twist of its placement."""
 

@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fallingcat import scalar
-from fallingcat.algorithms.dense import add, multiply, transpose
+from fallingcat.algorithms.dense import Block, add, multiply, transpose
 from fallingcat.algorithms.posed import PerBody
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 
-Block = list[list[Scalar]]
 Columns = dict[int, list[Scalar]]
 """Columns of a matrix, by number."""
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fallingcat.algorithms.dense import Matrix
+from fallingcat.algorithms.dense import Block, Matrix
 from fallingcat.algorithms.held_wrenches import minus_torques_of_change
 from fallingcat.algorithms.joint_dynamics import passive_derivatives, rotor_inertias
 from fallingcat.algorithms.moving_axes import axis_derivatives
@@ -40,8 +40,6 @@ from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, Motion
 from fallingcat.spatial.coriolis import CoriolisFactor
-
-Block = list[list[Scalar]]
 
 
 class InverseDynamicsDerivatives(NamedTuple):
