@@ -52,7 +52,13 @@ def tool(name: str) -> SimpleNamespace:
 # The code on the pages
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=str(page.relative_to(DOCS)), marks=[] if page.name == "quickstart.md" else [pytest.mark.sweep])
+        for page in PAGES
+    ],
+)
 def test_python_on_a_page_runs(page: Path) -> None:
     """The blocks of a page follow on from each other."""
     result = run("-W", "error", "-c", "\n".join(blocks(page, "python")))
@@ -236,6 +242,7 @@ def facts() -> SimpleNamespace:
     return tool("facts")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("names", [sorted(facts().functions())[k::4] for k in range(4)], ids=str)
 def test_examples_of_the_reference_run(names: list[str]) -> None:
     """Every function has a formula, frames, units, a paper and an example that runs."""

@@ -14,10 +14,17 @@ from extras import extra
 ROOT = Path(__file__).resolve().parents[1]
 NEEDS = {"12_payload_by_gradient": "jax", "13_torch_policy": "torch", "14_casadi_swing_up": "casadi"}
 """Examples that need an extra, and run where its tests do."""
-EXAMPLES = [
-    pytest.param(path, id=path.stem, marks=[getattr(pytest.mark, NEEDS[path.stem])] if path.stem in NEEDS else [])
-    for path in sorted((ROOT / "examples").glob("*.py"))
-]
+SHORT = ("01", "02", "03")
+"""Those of every run; the others are among the sweeps."""
+
+
+def marks(name: str) -> list[pytest.MarkDecorator]:
+    if name in NEEDS:
+        return [getattr(pytest.mark, NEEDS[name])]
+    return [] if name.startswith(SHORT) else [pytest.mark.sweep]
+
+
+EXAMPLES = [pytest.param(path, id=path.stem, marks=marks(path.stem)) for path in sorted((ROOT / "examples").glob("*.py"))]
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

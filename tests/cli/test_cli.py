@@ -215,7 +215,9 @@ def test_report_as_json(name: str, options: list[str], capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize("fixed", [False, True], ids=["floating", "fixed"])
-@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.sweep] if name == "many degrees of freedom" else []) for name in ODD]
+)
 def test_report_of_an_odd_robot(name: str, fixed: bool, urdf: Any, capsys: pytest.CaptureFixture[str]) -> None:
     file = urdf(ODD[name])
     words = [file, "--joint-dynamics", "--state", "random", "--timings", "none", *(["--fixed"] if fixed else [])]

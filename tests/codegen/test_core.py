@@ -17,6 +17,7 @@ from fallingcat import announce
 from fallingcat.codegen import Kernel, cache, core, native
 from fallingcat.functions import task
 from fallingcat.task import Task
+from spread import first, one_in
 
 DERIVATIVES, LINEARIZE = "forward_dynamics_derivatives", "linearize"
 KINDS = [{"single": True, "batch": False}, {"single": False, "batch": True}]
@@ -70,8 +71,7 @@ def test_the_second_finds_the_core_of_the_first(
     assert len(list(folder.glob("*.o"))) == 3
 
 
-@pytest.mark.parametrize("name", ["tree9", "quadruped", "cat"])
-@pytest.mark.parametrize("floating", [True, False])
+@pytest.mark.parametrize(("name", "floating"), one_in(3, ["tree9", "quadruped", "cat"], [True, False]))
 def test_of_other_robots(name: str, floating: bool) -> None:
     """The same text, without compiling it; also with wrenches."""
     robot = fc.load(name, floating=floating)
@@ -132,7 +132,7 @@ def test_a_function_without_a_key_is_compiled_in_one(ball: fc.Robot) -> None:
 # The same results
 
 
-@pytest.mark.parametrize("options", [{}, {"representation": "mixed"}, {"group": "tangent"}])
+@pytest.mark.parametrize("options", first(1, [{}, {"representation": "mixed"}, {"group": "tangent"}]))
 def test_the_same_bits(
     options: dict[str, str], ball: fc.Robot, folder: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

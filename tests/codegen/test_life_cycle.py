@@ -12,6 +12,7 @@ from processes import prints
 
 import fallingcat as fc
 from fallingcat.codegen import native
+from spread import first
 
 FAR_APART = """
 import mmap, random, sys
@@ -176,7 +177,7 @@ print("done")
 """
 
 
-@pytest.mark.parametrize("threads", ["1", "3"])
+@pytest.mark.parametrize("threads", first(1, ["3", "1"]))
 def test_signal_handlers_that_call_and_compile(threads: str) -> None:
     """Nobody waits for a lock that the interrupted code holds."""
     prints("done", SIGNALS, threads, FALLINGCAT_CACHE="off")

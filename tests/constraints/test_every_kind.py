@@ -10,6 +10,7 @@ import pytest
 from mechanisms import closed, four_bar, lagrangian
 
 import fallingcat as fc
+from spread import one_in
 from trees import Array, load, relative_error
 
 
@@ -35,7 +36,7 @@ def arm(floating: bool) -> fc.Robot:
     return fc.load(b, floating=floating)
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["floating", "fixed"])
+@pytest.fixture(scope="module")
 def robot(request: pytest.FixtureRequest) -> fc.Robot:
     return arm(bool(request.param))
 
@@ -75,7 +76,7 @@ def together(results: Any) -> Array:
     return np.concatenate(results, -1)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("robot", "kind"), one_in(2, [True, False], KINDS), indirect=["robot"])
 def test_derivatives_of_the_dynamics(robot: fc.Robot, kind: str) -> None:
     rng = np.random.default_rng(1)
     q, nu, tau = robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
@@ -92,7 +93,7 @@ def test_derivatives_of_the_dynamics(robot: fc.Robot, kind: str) -> None:
     assert relative_error(np.vstack([D.ddnu_dtau, D.dforces_dtau]), differences(lambda e: F(q, nu, tau + e), n)) < 1e-7
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("robot", "kind"), one_in(2, [True, False], KINDS), indirect=["robot"])
 def test_derivatives_of_impacts(robot: fc.Robot, kind: str) -> None:
     rng = np.random.default_rng(2)
     q, nu = robot.random_configuration(rng), rng.normal(size=robot.nv)
@@ -144,7 +145,7 @@ def rate_of_perturbations(c: fc.Constraints, q: Array, nu: Array, tau: Array, y:
     return (read(h) - read(-h)) / (2 * h), read(0.0)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("robot", "kind"), one_in(2, [True, False], KINDS), indirect=["robot"])
 def test_linearization_along_a_motion(robot: fc.Robot, kind: str) -> None:
     rng = np.random.default_rng(3)
     c = robot.constraints(KINDS[kind], home=robot.random_configuration(rng))

@@ -10,6 +10,7 @@ import scipy.spatial.transform
 
 import fallingcat as fc
 from fallingcat.control import inverse_kinematics as method
+from spread import first
 from trees import ALL, Array, random_tree
 
 
@@ -67,7 +68,7 @@ def test_several_frames_of_a_floating_robot() -> None:
     assert np.abs(robot.frame_pose(found.q, "left_palm")[:, :3, 3] - palm[:, :3, 3]).max() < 2e-9
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", first(2, range(4)))
 def test_joints_of_every_type(seed: int) -> None:
     robot = fc.load(random_tree(seed, joints=8, types=ALL, mimic=0.2))
     rng = np.random.default_rng(seed)

@@ -9,6 +9,7 @@ import pytest
 import scipy.linalg
 
 import fallingcat as fc
+from spread import one_in
 from trees import ALL, Array, plain, random_tree, relative_error, state
 
 METHODS = ("euler", "midpoint", "rk4")
@@ -84,8 +85,7 @@ def differences_of_the_step(
     return np.array(A).T, np.array(B).reshape(robot.n, 2 * nv).T
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("type_", ALL)
+@pytest.mark.parametrize(("type_", "method"), one_in(3, ALL, METHODS))
 def test_derivatives_of_the_step(type_: str, method: str) -> None:
     """Every joint type, external wrenches, a step long enough for the curvature of the group to count."""
     robot = plain(fc.load(random_tree(11, joints=2, types=(type_,), fixed=0.0)))

@@ -57,6 +57,7 @@ def test_names_of_processors() -> None:
         processor("aarch65-linux-gnu")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("target", "cpu", "words"),
     [
@@ -79,6 +80,7 @@ def test_processors_that_llvm_dies_of(target: str, cpu: str, words: str, tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.sweep
 def test_processors_that_nobody_has_tried(tmp_path: Path) -> None:
     """Made in a process of their own, with the same bytes; where it ends in the middle, that is an error like others."""
     cat = fc.load("cat")

@@ -18,6 +18,7 @@ import fallingcat as fc
 from fallingcat.algorithms import aba, configuration
 from fallingcat.algorithms.kinematics import body_forces, joint_kinematics
 from fallingcat.spatial import Motion, Transform
+from spread import one_in
 from trees import (
     ALL,
     GRAVITY,
@@ -94,8 +95,7 @@ def differenced(robot: fc.Robot, q: Array, nu: Array, tau: Array, velocity: str)
     return A, B
 
 
-@pytest.mark.parametrize("velocity", VELOCITIES)
-@pytest.mark.parametrize("type_", ALL)
+@pytest.mark.parametrize(("type_", "velocity"), one_in(3, ALL, VELOCITIES))
 def test_against_differences_of_the_group(type_: str, velocity: str) -> None:
     """Every block of A and B, for every joint type, without any formula of the paper."""
     robot = plain(fc.load(random_tree(11, joints=2, types=(type_,), fixed=0.0), gravity=GRAVITY))

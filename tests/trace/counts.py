@@ -25,6 +25,8 @@ FILE = Path(__file__).with_name("counts.json")
 SMALL = ("spacearm",)
 """Bundled robots that every run counts; the others take longer."""
 LARGE = ("tree9", "cat", "humanoid", "quadruped", *ROBOTS)
+EVERY_OPTION = ("tree9", "panda")
+"""Robots whose functions are counted with all of their options; of the others, with the first options and with wrenches."""
 REPRESENTATIONS = ("body", "mixed", "inertial")
 
 Options = dict[str, Any]
@@ -64,6 +66,15 @@ def cases(model: Model) -> Iterator[tuple[str, Options]]:
         if function.wrenches:
             choices += [choices[0] | {"wrenches": axes} for axes in ("body", "mixed")]
         for options in choices:
+            yield name, options
+
+
+def first_cases(model: Model) -> Iterator[tuple[str, Options]]:
+    """Every function with the first set of options, and with wrenches."""
+    found: set[str] = set()
+    for name, options in cases(model):
+        if name not in found or options.get("wrenches") == "body":
+            found.add(name)
             yield name, options
 
 
@@ -166,7 +177,8 @@ def counts(name: str) -> Counts:
     if name in SETS:
         return constraint_counts(name)
     model = load(name)
-    return {label(f, options): trace(task(model, f, **options)).operations for f, options in cases(model)}
+    chosen = list(cases(model)) if name in EVERY_OPTION else list(first_cases(model))
+    return {label(f, options): trace(task(model, f, **options)).operations for f, options in chosen}
 
 
 def known() -> dict[str, Counts]:
