@@ -98,7 +98,7 @@ class ArticulatedInertia:
         G = Matrix.zero(len(units), len(units))
         for i, _ in self.r.model.base_to_tip():
             rows = [k for k in range(len(units)) if i in y[k]]
-            part = _gram(self._factors[i], [y[k][i] for k in rows])  # (1)
+            part = _through_inverse(self._factors[i], [y[k][i] for k in rows])  # (1)
             for k, row in zip(rows, part, strict=True):
                 for m, x in zip(rows, row, strict=True):
                     G[k][m] = G[k][m] + x
@@ -135,7 +135,7 @@ class FactoredMassMatrix:
         return Moving.along(self.r, nu, by_mass_matrix(self.r, nu, tau, f_ext))
 
     def delassus(self, units: Sequence[Unit]) -> Matrix:
-        return _gram(self._factors, jacobian_of(self.r, units).rows)
+        return _through_inverse(self._factors, jacobian_of(self.r, units).rows)
 
     def response(self, units: Sequence[Unit], f: Vector) -> list[Scalar]:
         return substitute(*self._factors, jacobian_of(self.r, units).T @ f)
@@ -144,7 +144,7 @@ class FactoredMassMatrix:
         return inverse_symmetric(self.M, self._least)
 
 
-def _gram(factors: tuple[Block, list[Scalar]], rows: Sequence[list[Scalar]]) -> Matrix:
+def _through_inverse(factors: tuple[Block, list[Scalar]], rows: Sequence[list[Scalar]]) -> Matrix:
     """Y A^-1 Y^T of the rows of Y, from A = L D L^T as (L, 1/D)."""
     L, Dinv = factors
     half = Matrix([forward_substitute(L, row) for row in rows], len(Dinv))

@@ -1,8 +1,9 @@
 """The core of a program: what it has in common with other programs, which is compiled apart from the rest.
 
 The core leads to the values that the algorithm says are common (`scalar.keep`), whatever follows from them. It reads inputs
-and writes slots of the workspace, never a result, and its slots are given before those of the rest. So programs with the same
-core have the same text for it, and whichever of them is compiled second finds its object code in the cache.
+and writes slots of the workspace, never a result, and its slots are given before those of the rest. So programs that read
+nothing else of it have the same text for it, and whichever of them is compiled second finds its object code in the cache: the
+derivatives of forward dynamics and `linearize`, as they are and with wrenches. Variants that read more have a core of their own.
 """
 
 from __future__ import annotations

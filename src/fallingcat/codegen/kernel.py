@@ -256,7 +256,7 @@ class Kernel:
     # -----------------------------------------------------------------------------------------------------------------
 
     def _schedule(self, keep_results: bool) -> Schedule:
-        """Only tasks that are known by a key have a core that others may have, too."""
+        """The pieces of the program; apart from its core, if the task is known by a key, as others may have that core, too."""
         return schedule(self.program, keep_results, apart=bool(self.task.key))
 
     def _code(self, kind: str, module: Callable[[], Module], symbols: dict[str, int]) -> tuple[native.Code, dict[str, Any]]:

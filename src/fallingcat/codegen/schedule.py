@@ -52,7 +52,7 @@ class Schedule:
     fills: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     """Per product, (value, slot) of entries to be copied first: inputs, constants, entries of other blocks."""
     core: frozenset[int] = frozenset()
-    """The values of the core, if it is compiled apart; what others need of it has slots until the end."""
+    """The values of the core, if it is compiled apart; what the algorithm keeps of it has slots until the end."""
     core_pieces: int = 0
     """The first so many pieces are the core's."""
     core_operations: int = 0
