@@ -49,9 +49,10 @@ class MatrixOfDots:
         """Add a dot product, times a factor, to an entry."""
         self._terms.append(Term(row, column, left, right, factor))
         if not self._listed:
-            known = self._written.get((row, column), 0.0)
-            self._written[row, column] = known + factor * dot_of_vectors(left, right)
-            self._count(left, right)
+            product = dot_of_vectors(left, right)
+            self._written[row, column] = self._written.get((row, column), 0.0) + factor * product
+            if type(product) is not float:
+                self._count(left, right)
 
     def _count(self, left: Sequence[Scalar], right: Sequence[Scalar]) -> None:
         kind = scalar.functions(*left, *right)

@@ -1,7 +1,7 @@
 """How the axes of a joint change with its own coordinates.
 
 The derivatives of S and of c = ring nu come from running the joint on first-order numbers, so that a new joint type needs no
-derivative of its own. For most joints S is constant in the body, and all of this is zero.
+derivative of its own. For most joints S is constant in the body, and there is nothing to do.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ class AxisDerivatives:
 def axis_derivatives(r: Posed, i: int, nu: Vector, dnu: Vector) -> AxisDerivatives:
     """The derivatives of joint i's axes; all zero when these are constant."""
     model, joint = r.model, r.model.bodies[i].joint
+    n, still = joint.nv, Motion.zero(r.S[i].frame)
+    if not joint.axes_move:
+        return AxisDerivatives([[still] * n] * n, [still] * n, [still] * n, [still] * n, [still] * n)
     q, speed, rate = model.coordinates(i, r.q), model.speeds(i, nu), model.speeds(i, dnu)
 
     def common(column: Sequence[Scalar]) -> Motion:
@@ -43,8 +46,8 @@ def axis_derivatives(r: Posed, i: int, nu: Vector, dnu: Vector) -> AxisDerivativ
 
     dS: list[list[Motion]] = []
     dc_dq, dc_dnu = [], []
-    for k in range(joint.nv):
-        e = [1.0 if m == k else 0.0 for m in range(joint.nv)]
+    for k in range(n):
+        e = [1.0 if m == k else 0.0 for m in range(n)]
         moved = joint.integrate(q, [Dual(0.0, x) for x in e])
         dS.append([common(dual.rates([*lin, *ang])) for lin, ang in joint.columns(moved)])
         dc_dq.append(common(dual.rates(_ring_times(joint, moved, speed))))
