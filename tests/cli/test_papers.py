@@ -19,6 +19,7 @@ from fallingcat.errors import FallingCatError
 
 
 @pytest.mark.sweep
+@pytest.mark.long
 def test_002(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One quick run: every check holds, every time of Table I is there, and the figures are drawn."""
     out = tmp_path / "new" / "folder"

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 import fallingcat as fc
 from trees import ALL, Array, condition, floating, load, places, random_tree, relative_error, seeds, state, trees
 
-few = settings(max_examples=15)
+few = settings(max_examples=10)
 
 
 def cut_in_two(robot: fc.Robot, q: Array, nu: Array, tau: Array, driven: Array, dnu_driven: Array) -> tuple[Array, Array]:

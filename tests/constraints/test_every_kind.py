@@ -76,7 +76,7 @@ def together(results: Any) -> Array:
     return np.concatenate(results, -1)
 
 
-@pytest.mark.parametrize(("robot", "kind"), one_in(2, [True, False], KINDS), indirect=["robot"])
+@pytest.mark.parametrize(("kind", "robot"), one_in(4, KINDS, [True, False]), indirect=["robot"])
 def test_derivatives_of_the_dynamics(robot: fc.Robot, kind: str) -> None:
     rng = np.random.default_rng(1)
     q, nu, tau = robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
@@ -93,7 +93,7 @@ def test_derivatives_of_the_dynamics(robot: fc.Robot, kind: str) -> None:
     assert relative_error(np.vstack([D.ddnu_dtau, D.dforces_dtau]), differences(lambda e: F(q, nu, tau + e), n)) < 1e-7
 
 
-@pytest.mark.parametrize(("robot", "kind"), one_in(2, [True, False], KINDS), indirect=["robot"])
+@pytest.mark.parametrize(("kind", "robot"), one_in(4, KINDS, [True, False]), indirect=["robot"])
 def test_derivatives_of_impacts(robot: fc.Robot, kind: str) -> None:
     rng = np.random.default_rng(2)
     q, nu = robot.random_configuration(rng), rng.normal(size=robot.nv)
@@ -145,7 +145,7 @@ def rate_of_perturbations(c: fc.Constraints, q: Array, nu: Array, tau: Array, y:
     return (read(h) - read(-h)) / (2 * h), read(0.0)
 
 
-@pytest.mark.parametrize(("robot", "kind"), one_in(2, [True, False], KINDS), indirect=["robot"])
+@pytest.mark.parametrize(("kind", "robot"), one_in(4, KINDS, [True, False]), indirect=["robot"])
 def test_linearization_along_a_motion(robot: fc.Robot, kind: str) -> None:
     rng = np.random.default_rng(3)
     c = robot.constraints(KINDS[kind], home=robot.random_configuration(rng))

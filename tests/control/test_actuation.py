@@ -131,7 +131,7 @@ def test_derivatives_know_that_inputs_move(axes: str | None, method: str) -> Non
         assert relative_error(matrix @ z, (ends[0] - ends[1]) / (2 * h)) < 1e-7
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(trees(min_joints=2), floating, seeds)
 def test_linearizations_of_random_trees(builder: fc.Builder, floating: bool, seed: int) -> None:
     """A of inputs on frames is that of the same wrenches; B is M^-1 S; generalized forces of nv entries stay what they are."""

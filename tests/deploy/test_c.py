@@ -48,7 +48,7 @@ def robot_named(name: str) -> fc.Robot:
     return field_robot(name) if name in ("talos", "panda") else fc.load(name)
 
 
-@pytest.mark.parametrize("name", ["cat", "panda", *(pytest.param(x, marks=pytest.mark.sweep) for x in LARGE)])
+@pytest.mark.parametrize("name", ["cat", "panda", *(pytest.param(x, marks=[pytest.mark.sweep, pytest.mark.long]) for x in LARGE)])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_the_same_bits_as_in_python(name: str, compiler: str, tmp_path: Path) -> None:
     compiler = program(compiler)

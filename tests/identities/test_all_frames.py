@@ -16,7 +16,7 @@ from trees import ALL, floating, load, relative_error, representations, seeds, s
 TIGHT = 1e-12
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(trees(types=ALL), floating, seeds, representations)
 def test_every_frame_of_a_tree(builder: fc.Builder, floating: bool, seed: int, representation: Any) -> None:
     robot = load(builder, floating, seed)

@@ -188,7 +188,7 @@ def check_rerooted(
     close(own, dnu, bound(robot.mass_matrix(q, representation)))
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(trees(max_joints=6), seeds, representations)
 def test_operator_and_rerooted_robot_agree(builder: fc.Builder, seed: int, representation: Any) -> None:
     robot, rng = load(builder, True, seed), np.random.default_rng(seed)
@@ -262,7 +262,7 @@ def test_joint_dynamics_come_along(builder: fc.Builder, seed: int) -> None:
 # Representations
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(trees(max_joints=6), seeds, st.sampled_from(["mixed", "inertial"]))
 def test_dynamics_in_a_representation(builder: fc.Builder, seed: int, representation: Any) -> None:
     """A change of velocities nu_body = A nu: M = A^T M A, tau = A^T tau(A dnu + A_rate nu); forward undoes inverse."""

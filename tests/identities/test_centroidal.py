@@ -37,7 +37,7 @@ from trees import (
     trees,
 )
 
-few = settings(max_examples=15)
+few = settings(max_examples=10)
 
 
 @pytest.fixture(params=FIELD)
@@ -200,7 +200,7 @@ def check_theorem_3(robot: Plain, q: Array, nu: Array, dnu: Array, rng: np.rando
     close(M @ dnu_G + C @ nu_G + g, change.force(tau) + change.jacobian(J).T @ w)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(trees(max_joints=6), seeds)
 def test_theorem_3(builder: fc.Builder, seed: int) -> None:
     robot, rng = load(builder, True, seed), np.random.default_rng(seed)

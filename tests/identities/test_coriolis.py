@@ -36,7 +36,7 @@ TIGHT = 1e-12
 """Relative to the largest entry, or to one."""
 FACTORIZATIONS = ("christoffel", "body")
 
-few = settings(max_examples=25)
+few = settings(max_examples=15)
 
 
 def mass_matrix_slopes(model: Model, q: Array) -> Array:

@@ -20,7 +20,7 @@ from trees import ON_R, Array, Plain, derivative, load, plain, random_tree, seed
 
 ROBOTS = ("spacearm", "cat", "talos")
 
-few = settings(max_examples=15)
+few = settings(max_examples=10)
 
 
 def named(name: str) -> Plain:

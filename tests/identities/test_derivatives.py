@@ -47,7 +47,7 @@ TIGHT = 1e-12
 CHAIN = ("revolute", "prismatic", "helical", "cylindrical", "spherical")
 """Joints with constant axes, one or several: what the paper implements."""
 
-few = settings(max_examples=25)
+few = settings(max_examples=15)
 
 
 def some_wrenches(robot: fc.Robot, rng: np.random.Generator) -> dict[str, Array]:

@@ -20,7 +20,7 @@ from fallingcat.algorithms.kinematics import body_forces
 from fallingcat.model.joints import Representation
 from trees import REPRESENTATIONS, Array, derivative, floating, load, relative_error, seeds, slope, state, stepped, trees
 
-few = settings(max_examples=15)
+few = settings(max_examples=10)
 every_representation = pytest.mark.parametrize("representation", REPRESENTATIONS)
 
 

@@ -32,7 +32,7 @@ TIGHT = 1e-12
 SOLVED = 1e-10
 """For what was divided by a mass matrix, whose condition number comes in."""
 
-few = settings(max_examples=40)
+few = settings(max_examples=20)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ from trees import (
     vee,
 )
 
-few = settings(max_examples=15)
+few = settings(max_examples=10)
 
 
 def displaced(model: Model, i: int, e: list[Any]) -> Model:

@@ -15,7 +15,7 @@ from trees import ALL, ONE_AXIS, condition, floating, load, random_tree, relativ
 TIGHT = 1e-12
 """Relative to the largest entry, or to one: some hundred roundings."""
 
-few = settings(max_examples=25)
+few = settings(max_examples=15)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

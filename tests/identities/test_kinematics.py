@@ -33,7 +33,7 @@ from trees import (
 TIGHT = 1e-12
 """A few roundings, relative to the largest entry or to one."""
 
-few = settings(max_examples=40)
+few = settings(max_examples=20)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ from trees import (
 TIGHT = 1e-12
 VELOCITIES = ("body", "mixed", "inertial")
 
-few = settings(max_examples=15)
+few = settings(max_examples=10)
 floating = st.booleans()
 seeds = st.integers(0, 10_000)
 

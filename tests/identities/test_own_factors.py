@@ -16,7 +16,7 @@ import fallingcat as fc
 from trees import Array, floating, load, random_tree, relative_error, representations, seeds, state, trees
 
 TIGHT = 1e-12
-few = settings(max_examples=15)
+few = settings(max_examples=10)
 
 
 def hat(x: Any) -> Any:

@@ -37,7 +37,7 @@ ROBOTS = ("spacearm", "cat", "talos")
 OF_Q = ("locked_inertia", "mechanical_connection", "shape_inertia", "curvature")
 OF_NU = ("locked_velocity", "momentum_map", "split_velocity", "reduced_dynamics")
 
-few = settings(max_examples=15)
+few = settings(max_examples=10)
 
 
 def named(name: str) -> Plain:

@@ -17,7 +17,7 @@ from fallingcat.algorithms import reduced
 from fallingcat.reference.paper003 import Bodies
 from trees import Array, Plain, derivative, load, relative_error, seeds, state, trees
 
-few = settings(max_examples=15)
+few = settings(max_examples=10)
 
 
 def check_parts(robot: Plain, q: Array, nu: Array) -> None:

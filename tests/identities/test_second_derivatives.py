@@ -44,7 +44,7 @@ def check(robot: fc.Robot, seed: int, representation: str = "body") -> None:
         assert np.abs(ours - expected).max() <= 1e-12 * max(1.0, np.abs(expected).max()), name
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 10_000), st.booleans())
 def test_trees_of_every_joint_with_constant_axes(seed: int, floating: bool) -> None:
     check(fc.load(random_tree(seed, 5, TYPES, mimic=0.3 * (seed % 2)), floating=floating, joint_dynamics=True), seed)

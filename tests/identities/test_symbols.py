@@ -36,7 +36,7 @@ from trees import (
 TIGHT = 1e-12
 """Relative to the largest entry, or to one."""
 
-few = settings(max_examples=20)
+few = settings(max_examples=12)
 
 
 def change_by_hand(robot: fc.Robot, q: Array, representation: str) -> tuple[Array, Array]:

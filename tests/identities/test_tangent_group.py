@@ -34,7 +34,7 @@ from trees import (
 )
 
 TIGHT = 1e-12
-few = settings(max_examples=15)
+few = settings(max_examples=10)
 
 
 def flowed(robot: fc.Robot, q: Array, nu: Array, tau: Array, t: float) -> Any:

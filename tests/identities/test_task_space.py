@@ -14,7 +14,7 @@ from fallingcat.algorithms import reduced, task_space
 from fallingcat.algorithms.dense import Matrix
 from trees import Array, Plain, derivative, load, random_tree, seeds, state, trees
 
-few = settings(max_examples=15)
+few = settings(max_examples=10)
 
 
 def bound(J: Array, L: Array) -> float:

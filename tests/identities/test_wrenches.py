@@ -20,7 +20,7 @@ from trees import ALL, Array, Plain, condition, derivative, floating, load, rela
 
 AXES = ("body", "mixed", "inertial")
 TIGHT = 1e-12
-few = settings(max_examples=20)
+few = settings(max_examples=12)
 any_axes = st.sampled_from(AXES)
 
 

@@ -141,7 +141,7 @@ def test_every_function_of_more_random_trees(seed: int) -> None:
 
 
 @given(tree=trees.trees(max_joints=6), floating=trees.floating, seed=trees.seeds)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_rates_of_coordinates_are_the_slope_of_integrate(tree: fc.Builder, floating: bool, seed: int) -> None:
     robot = trees.load(tree, floating, seed)
     rng = np.random.default_rng(seed)
