@@ -55,7 +55,7 @@ def test_a_pipe_with_a_name(tmp_path: Path) -> None:
     words = [sys.executable, "-c", f"print(open({str(fifo)!r}).read())"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as reader:
         files.write(fifo, "through")
-        assert reader.communicate(timeout=60)[0] == "through\n"
+        assert reader.communicate(timeout=300)[0] == "through\n"
     assert fifo.is_fifo()
 
 

@@ -17,7 +17,7 @@ from .disguises import EITHER, REFUSED, SAME, Array
 from .problem import ProblemError, words
 from .subjects import HALF, STATES, Held, Subject, check_reference, parts, robots, same, subjects, ways
 
-CASES_PER_WATCH, TIME_LIMIT = 1000, 300.0
+CASES_PER_WATCH, TIME_LIMIT = 1000, 1800.0
 """Calls between two looks at the clock, and the seconds they may take: the first of a process compile."""
 SHAPES: tuple[tuple[int, ...], ...] = ((), (), (), (1,), (2,), (3,), (5,), (9,), (2, 3), (1, 4), (0,), (3, 0), (2, 1, 2), (70,))
 MANY = (300,)

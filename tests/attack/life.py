@@ -234,7 +234,7 @@ def endings_of_processes(random: Random, counts: Counter[str]) -> None:
     for name, text in endings.SCRIPTS.items():
         command = [sys.executable, "-X", "faulthandler", "-c", endings.BEGIN + text]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
         except subprocess.TimeoutExpired as error:
             raise ProblemError("hangs", f"a process that ends with {name}: {(error.stderr or b'')[-2000:]!r}") from error
         counts["processes ended"] += 1

@@ -18,7 +18,7 @@ import fallingcat as fc
 HERE = Path(__file__).resolve().parent
 MEMORY = 4 << 30
 """Bytes of address space that a worker may have."""
-START_UP = 300.0
+START_UP = 1800.0
 """Seconds for a worker to start and to compile what its attack calls."""
 MAX_PROBLEMS = 100
 """After so many an attack stops: the rest are most likely the same."""

@@ -15,6 +15,7 @@ from trees import relative_error
 
 
 @pytest.mark.sweep
+@pytest.mark.long
 def test_001(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every check holds, the paper's numbers stand beside ours, and the figures are drawn."""
     out = tmp_path / "new" / "folder"

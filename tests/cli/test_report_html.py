@@ -259,6 +259,7 @@ def test_what_needs_a_floating_base_says_so(name: str) -> None:
 
 
 @pytest.mark.sweep
+@pytest.mark.long
 @pytest.mark.parametrize("options", [[], ["--fixed"]])
 def test_all_timings(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "tree9", "--timings", "all", "--json", *options]) == 0

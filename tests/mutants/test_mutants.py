@@ -15,7 +15,7 @@ from .mutate import mutants, put_in_place
 from .run import ROOT, chosen
 
 NUMBERS = ("000", "001", "002", "003", "004")
-IN_EVERY_CI = ("002", "003")
+IN_EVERY_CI = ("000", "002")
 
 
 @pytest.mark.sweep

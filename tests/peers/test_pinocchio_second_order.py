@@ -21,7 +21,7 @@ import fallingcat as fc
 
 Array = NDArray[np.float64]
 
-pytestmark = pytest.mark.sweep
+pytestmark = [pytest.mark.sweep, pytest.mark.long]
 SOURCE = Path(__file__).with_name("second_order.cpp")
 TYPES = ("revolute", "prismatic", "floating")
 

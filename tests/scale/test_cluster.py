@@ -45,7 +45,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture
 def client(running: Cluster) -> Iterator[Any]:
     with distributed.Client(running.address, set_as_default=False) as found:
-        found.wait_for_workers(2, timeout=60)
+        found.wait_for_workers(2, timeout=300)
         yield found
 
 
@@ -104,7 +104,7 @@ def test_a_robot_is_sent_once(client: Any, rng: np.random.Generator) -> None:
     client.run(count_robots)
     q = da.from_array(np.stack([robot.random_configuration(rng) for _ in range(64)]), chunks=(1, -1))
     for _ in range(2):
-        M = client.compute(robot.mass_matrix(q)).result(timeout=120)
+        M = client.compute(robot.mass_matrix(q)).result(timeout=600)
     np.testing.assert_array_equal(M, robot.mass_matrix(q.compute(scheduler="synchronous")))
     built = client.run(robots_built)
     assert len(built) == 2
@@ -192,7 +192,7 @@ def test_the_scheduler_is_lost(states: str, tmp_path: Path) -> None:
         process = begin(tmp_path, *job(short_lived, states, out))
         wait_for(lambda: len(lines(out)) >= 3 or process.poll() is not None, "the first chunks")
         os.kill(short_lived.scheduler.pid, signal.SIGKILL)
-        output, errors = process.communicate(timeout=180)
+        output, errors = process.communicate(timeout=600)
     assert process.returncode == 1, output + errors
     assert "the scheduler is lost" in errors
     assert "--resume" in errors
