@@ -26,7 +26,7 @@ from . import endings, interrupts
 from .problem import ProblemError
 from .subjects import ARM, parts
 
-TIME_LIMIT = 240.0
+TIME_LIMIT = 1200.0
 
 
 def setup(counts: Counter[str]) -> None:

@@ -12,7 +12,7 @@ import fallingcat as fc
 
 from .subjects import ARM, held
 
-TIME_LIMIT = 240.0
+TIME_LIMIT = 1200.0
 
 
 def setup(counts: Counter[str]) -> Any:

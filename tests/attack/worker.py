@@ -22,7 +22,7 @@ from fallingcat.arrays.memory import RESULTS
 
 from .problem import ProblemError, words
 
-TIME_LIMIT = 60.0
+TIME_LIMIT = 300.0
 """Seconds for a case, unless the attack says otherwise; longer is a hang, which ends the process with the stacks of threads."""
 
 
