@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 import numpy as np
 import pytest
@@ -20,6 +21,15 @@ program.VERIFY_PASSES = True  # whatever a test traces is checked after every pa
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--attack-scale", type=float, default=1.0, help="times the cases that tests/attack runs (with -m sweep)")
+    parser.addoption("--budget", type=float, default=float("inf"), help="seconds after which no test begins any more: it is skipped")
+
+
+START = time.monotonic()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if time.monotonic() - START > item.config.getoption("--budget"):
+        pytest.skip("no time is left of --budget")
 
 
 @pytest.fixture

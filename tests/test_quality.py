@@ -33,6 +33,12 @@ def test_mypy(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+def test_no_test_begins_when_the_budget_is_spent() -> None:
+    result = run("-m", "pytest", "-o", "addopts=", "-q", "--budget", "-1", "tests/test_text.py")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert re.search(r"^\d+ skipped in", result.stdout, re.MULTILINE), result.stdout
+
+
 def test_files_are_short() -> None:
     assert SOURCES
     lengths = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCES}
