@@ -21,7 +21,9 @@ program.VERIFY_PASSES = True  # whatever a test traces is checked after every pa
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--attack-scale", type=float, default=1.0, help="times the cases that tests/attack runs (with -m sweep)")
-    parser.addoption("--budget", type=float, default=float("inf"), help="seconds after which no test begins any more: it is skipped")
+    parser.addoption(
+        "--budget", type=float, default=float("inf"), help="seconds after which no test begins any more: it is skipped"
+    )
 
 
 START = time.monotonic()
