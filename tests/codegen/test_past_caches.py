@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import fallingcat as fc
-from fallingcat.codegen import Kernel, batch
+from fallingcat.codegen import Kernel, batch, native
 from fallingcat.codegen.lanes import Lanes
 from fallingcat.codegen.schedule import schedule
 from fallingcat.functions import task
@@ -110,3 +111,26 @@ def test_a_batch_of_many_megabytes() -> None:
     few = robot.mass_matrix(q[:64])
     for start in range(0, count, 64):
         assert np.array_equal(M[start : start + 64], few[: count - start])
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"index0": "48K", "index2": "1024K", "index3": "32768K"}, 32768 << 10),
+        ({"index0": "48K", "index1": "?"}, 48 << 10),
+        ({}, native.CACHE_BYTES),
+        (None, native.CACHE_BYTES),
+    ],
+    ids=["three levels", "one that cannot be read", "nothing told", "another system"],
+)
+def test_how_large_the_largest_cache_is(
+    files: dict[str, str] | None, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "cache"
+    for name, size in (files or {}).items():
+        (folder / name).mkdir(parents=True)
+        (folder / name / "size").write_text(f"{size}\n")
+    if files == {}:
+        folder.mkdir()
+    monkeypatch.setattr(native, "CACHES", str(folder))
+    assert native.largest_cache.__wrapped__() == expected

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fallingcat.codegen import native
 from fallingcat.codegen.builder import Function
 from fallingcat.codegen.core import NO_CORE, CoreText, core_text
 from fallingcat.codegen.lanes import Lanes, transpose
@@ -24,8 +25,8 @@ from fallingcat.trace.program import Program
 CORE_PARAMETERS = ("ptr noalias readonly %in", "ptr noalias %ws")
 PARAMETERS = (*CORE_PARAMETERS, "ptr noalias readonly %rows")
 
-MANY_BYTES = 1 << 24
-"""Bytes of results from which on they are written past the caches."""
+MANY_BYTES = native.largest_cache()
+"""Bytes of results from which on they are written past the caches: fewer stay there for whoever reads them next."""
 
 FEW, MANY = 64, 1 << 17
 """Results of a vector of states between which that is possible: fewer come with other work to do, more fill the caches

@@ -70,7 +70,7 @@ def key(what: str) -> str:
     source = source_digest()
     if not source or not unchanged():
         return ""
-    text = "\0".join([what, fallingcat.__version__, source, native.versions(), *native.host()])
+    text = "\0".join([what, fallingcat.__version__, source, native.versions(), *native.host(), str(native.largest_cache())])
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections import deque
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import llvmlite
@@ -64,6 +65,21 @@ def host_lanes() -> Lanes:
     if "+avx512f" in features:
         return Lanes(8)
     return Lanes(4 if "+avx" in features else 2)
+
+
+CACHES = "/sys/devices/system/cpu/cpu0/cache"
+CACHE_BYTES = 1 << 24
+"""Of a processor whose caches the system does not tell."""
+
+
+@cache
+def largest_cache() -> int:
+    """Bytes of the processor's largest cache."""
+    sizes = []
+    for path in Path(CACHES).glob("index*/size"):
+        with contextlib.suppress(OSError, ValueError):  # "32768K"; what cannot be read is left out
+            sizes.append(1024 * int(path.read_text().strip().removesuffix("K")))
+    return max(sizes, default=CACHE_BYTES)
 
 
 def versions() -> str:
