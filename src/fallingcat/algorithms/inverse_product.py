@@ -37,31 +37,24 @@ def minus_inverse_times(
     wanted = {(b, j): [row[j] for row in B] for b, B in enumerate(right) for j in range(model.nv) if j not in known[b]}
     found = {(b, j): column for b, columns in enumerate(known) for j, column in columns.items()}
     if not factors.W or not model.floating or not wanted:
-        found |= _dense(Minv, list(range(model.nv)), wanted)
+        found |= _dense(Minv, wanted)
     else:
         base = list(model.dofs(0))
         of_base = {key: column for key, column in wanted.items() if key[1] in base}
-        if model.nv <= SMALL:
-            found |= _dense(Minv, list(range(model.nv)), of_base)
-        else:
-            found |= {key: _by_factors(model, factors, column) for key, column in of_base.items()}
+        found |= {key: _by_factors(model, factors, column) for key, column in of_base.items()}
         for branch in _branches(model):
             members = {key: column for key, column in wanted.items() if key[1] in branch}
             found |= _branch(model, Minv, factors, base, branch, members)
     return [[[found[b, j][i] for j in range(model.nv)] for i in range(model.nv)] for b in range(len(right))]
 
 
-SMALL = 24
-"""Degrees of freedom up to which a dense product is faster than sparse ones."""
-
 Wanted = dict[tuple[int, int], list[Scalar]]
 """(matrix, column) -> entries."""
 
 
-def _dense(Minv: Block, entries: Sequence[int], wanted: Wanted) -> Wanted:
-    """(1): the product with some rows and columns of M^-1."""
-    B = [[column[k] for column in wanted.values()] for k in entries]
-    product = scalar.matmul([[Minv[i][k] for k in entries] for i in entries], B, negate=True)
+def _dense(Minv: Block, wanted: Wanted) -> Wanted:
+    """The product with all of M^-1."""
+    product = scalar.matmul(Minv, transpose(list(wanted.values())), negate=True)
     return dict(zip(wanted, transpose(product), strict=True))
 
 
