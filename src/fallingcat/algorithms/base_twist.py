@@ -55,7 +55,7 @@ def twist(model: Model, q: Vector, nu: Vector, base: Base, representation: Repre
     origin, orientation = base
     moving = _center_of_mass(model, q, nu) if origin == CENTER_OF_MASS else _frame(model, q, nu, origin, "mixed")
     mixed = _stacked(moving.upper, _frame(model, q, nu, orientation, "mixed").lower)
-    return _SEEN[representation](model, q, nu, mixed, base)
+    return _FROM_MIXED[representation](model, q, nu, mixed, base)
 
 
 def _frame(model: Model, q: Vector, nu: Vector, name: str, representation: Representation) -> Twist:
@@ -101,7 +101,7 @@ def _about_world_origin(model: Model, q: Vector, nu: Vector, mixed: Twist, base:
     return _stacked(Twist(v.J + O @ w.J, v.J_rate + (O @ w.J_rate + V @ w.J)), w)
 
 
-_SEEN: dict[str, Callable[[Model, Vector, Vector, Twist, tuple[str, str]], Twist]] = {
+_FROM_MIXED: dict[str, Callable[[Model, Vector, Vector, Twist, tuple[str, str]], Twist]] = {
     "mixed": lambda model, q, nu, mixed, base: mixed,
     "body": _in_own_orientation,
     "inertial": _about_world_origin,

@@ -129,21 +129,25 @@ def centroidal_inertia_rate(model: Model, q: Vector, nu: Vector) -> Block:
 def centroidal_momentum(model: Model, q: Vector, nu: Vector) -> list[Scalar]:
     """h = A_G nu, summed body by body."""
     r = body(model, q)
-    v = velocities(r, nu)
-    return _about_com(r, subtree_sums(r, {i: I @ v[i] for i, I in r.I.items()}, Force.zero(WORLD))[WORLD])
+    v, c = velocities(r, nu), _center_of_mass(r)
+    return _about(c, subtree_sums(r, {i: I @ v[i] for i, I in r.I.items()}, Force.zero(WORLD))[WORLD])
 
 
 def centroidal_momentum_rate(model: Model, q: Vector, nu: Vector, dnu: Vector) -> list[Scalar]:
     """dh/dt: the sum of the forces on the robot, gravity included, and their moment about the centre of mass."""
     r = body(model, q)
     v = velocities(r, nu)
-    a = accelerations(r, velocity_products(r, nu, v), dnu, Motion.zero(WORLD))
-    return _about_com(r, subtree_sums(r, forces(r, v, a), Force.zero(WORLD))[WORLD])
+    a, c = accelerations(r, velocity_products(r, nu, v), dnu, Motion.zero(WORLD)), _center_of_mass(r)
+    return _about(c, subtree_sums(r, forces(r, v, a), Force.zero(WORLD))[WORLD])
 
 
-def _about_com(r: Posed, f: Force) -> list[Scalar]:
-    """A wrench on the whole robot, about its centre of mass."""
-    c = scale(per_mass(r.model), subtree_first_moments(r.model, r.X)[WORLD])
+def _center_of_mass(r: Posed) -> Vec:
+    """From the first body, where the world has its origin here."""
+    return scale(per_mass(r.model), subtree_first_moments(r.model, r.X)[WORLD])
+
+
+def _about(c: Vec, f: Force) -> list[Scalar]:
+    """A wrench on the whole robot, about the point c."""
     return [*f.lin, *sub(f.ang, cross(c, f.lin))]
 
 

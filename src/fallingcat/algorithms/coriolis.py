@@ -145,8 +145,10 @@ def coriolis_transpose_product(model: Model, q: Vector, nu: Vector, w: Vector) -
     """
     r = body(model, q)
     v, v_w = velocities(r, nu), velocities(r, w)
-    h = {i: I @ v_w[i] for i, I in r.I.items()} | {WORLD: Force.zero(r.root)}
-    f = {i: CoriolisFactor.of(v[i], I).transposed(v_w[i]) for i, I in r.I.items()} | {WORLD: Force.zero(r.root)}
+    f, h = {WORLD: Force.zero(r.root)}, {WORLD: Force.zero(r.root)}
+    for i, I in r.I.items():
+        h[i] = I @ v_w[i]
+        f[i] = CoriolisFactor.of(v[i], I).transposed(v_w[i])
     tau: PerBody[list[Scalar]] = {}
     for i in inwards(r, f, h):
         pairs = zip(r.S[i].columns, axis_rates(r, i, nu, v), strict=True)

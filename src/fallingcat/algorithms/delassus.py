@@ -88,9 +88,8 @@ class ArticulatedInertia:
             force = phi.get(i, Force.zero(r.root))
             torques = unit.torques.get(i, [0.0] * len(r.S[i]))
             y[i] = plus(r.S[i].power(force), torques)
-            if p != WORLD:
-                through = force - combination(b.UDinv[i], y[i])
-                phi[p] = phi[p] + through if p in phi else through
+            through = force - combination(b.UDinv[i], y[i])
+            phi[p] = phi[p] + through if p in phi else through
         return y
 
     def delassus(self, units: Sequence[Unit]) -> Matrix:

@@ -16,7 +16,7 @@ from fallingcat import scalar
 from fallingcat.algorithms.aba import forward_dynamics
 from fallingcat.algorithms.dense import Block
 from fallingcat.algorithms.frame_derivatives import FrameView
-from fallingcat.algorithms.held_wrenches import Held, HeldWrenches
+from fallingcat.algorithms.held_wrenches import held_in_subtrees
 from fallingcat.algorithms.minverse import inverse_mass_matrix
 from fallingcat.algorithms.posed import (
     NO_FORCES,
@@ -105,19 +105,7 @@ def forward_dynamics_geometric_derivatives(
 
 def subtrees(model: Model) -> PerBody[list[int]]:
     """Every body, and all that it carries."""
-    found: PerBody[list[int]] = {i: [i] for i, _ in model.base_to_tip()}
+    found: PerBody[list[int]] = {i: [i] for i, _ in model.base_to_tip()} | {WORLD: []}
     for i, p in model.tip_to_base():
-        if p != WORLD:
-            found[p] += found[i]
+        found[p] += found[i]
     return found
-
-
-def held_in_subtrees(r: Posed, f_ext: Wrenches) -> PerBody[Held]:
-    """Wrenches that the world holds, in common coordinates, summed over what joints carry; none where they are body-fixed."""
-    if not isinstance(f_ext, HeldWrenches):
-        return {}
-    total = {i: h.pulled_back(r.X_own[i]) for i, h in f_ext.held.items()}
-    for i, p in r.model.tip_to_base():
-        if p != WORLD:
-            total[p] = total[p] + total[i]
-    return total

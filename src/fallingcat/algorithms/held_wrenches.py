@@ -82,20 +82,25 @@ def _mixed(X_iw: Transform, part: Vector) -> Held:
     return Held(Force(E.apply(vec(part[:3])), add(E.apply(vec(part[3:6])), levers), X_iw.a), Q)
 
 
-def minus_torques_of_change(dq: Block, r: Posed, wrenches: Wrenches) -> Block:
-    """dq (nv x nv) - sum J^T dw for displacements along every axis, of a robot in common coordinates."""
+def held_in_subtrees(r: Posed, wrenches: Wrenches) -> PerBody[Held]:
+    """In common coordinates, summed over what every joint carries; nothing where wrenches are body-fixed."""
     if not isinstance(wrenches, HeldWrenches):
-        return dq
-    model, S = r.model, r.S
+        return {}
     total = {i: h.pulled_back(r.X_own[i]) for i, h in wrenches.held.items()}
-    blocks: dict[tuple[int, int], Block] = {}
-    for i, p in model.tip_to_base():
-        own = [total[i].change(s) for s in S[i].columns]
-        for j in model.path(i):
-            blocks[j, i] = [[s @ w for w in own] for s in S[j].columns]
-            if j != i:
-                others = [total[i].change(s) for s in S[j].columns]
-                blocks[i, j] = [[s @ w for w in others] for s in S[i].columns]
+    for i, p in r.model.tip_to_base():
         if p != WORLD:
             total[p] = total[p] + total[i]
-    return subtract(dq, model.gather_blocks(blocks))
+    return total
+
+
+def minus_torques_of_change(dq: Block, r: Posed, wrenches: Wrenches) -> Block:
+    """dq (nv x nv) - sum J^T dw for displacements along every axis, of a robot in common coordinates."""
+    total = held_in_subtrees(r, wrenches)
+    blocks: dict[tuple[int, int], Block] = {}
+    for i in total:
+        own = [total[i].change(s) for s in r.S[i].columns]
+        for j in r.model.path(i):
+            others = [total[i].change(s) for s in r.S[j].columns]
+            blocks[i, j] = [[s @ w for w in others] for s in r.S[i].columns]
+            blocks[j, i] = [[s @ w for w in own] for s in r.S[j].columns]
+    return subtract(dq, r.model.gather_blocks(blocks)) if total else dq

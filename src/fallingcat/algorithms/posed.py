@@ -130,12 +130,14 @@ def common(model: Model, q: Vector) -> Posed:
     The axes of a floating base are unit vectors then, and its pose enters through gravity alone.
     """
     X_ip, S_i = nearby_kinematics(model, q)
-    X: PerBody[Transform] = {0: Identity.between(0, COMMON)}
-    X[WORLD] = X_ip.get(0, Identity.between(0, WORLD)).inverse() @ X[0]
-    for i, p in list(model.base_to_tip())[1:]:
-        X[i] = X_ip[i] @ X[p]
-    S = {i: Subspace(tuple(X[i].inverse_times(s) for s in S_i[i].columns), COMMON) for i in S_i}
-    I = {i: _moved(X[i], body.inertia) for i, body in enumerate(model.bodies)}
+    first = Identity.between(0, COMMON)
+    X: PerBody[Transform] = {WORLD: X_ip.get(0, Identity.between(0, WORLD)).inverse() @ first}
+    S: PerBody[Subspace] = {}
+    I: PerBody[Inertia] = {}
+    for i, p in model.base_to_tip():
+        X[i] = X_ip[i] @ X[p] if i > 0 else first
+        S[i] = Subspace(tuple(X[i].inverse_times(s) for s in S_i[i].columns), COMMON)
+        I[i] = _moved(X[i], model.bodies[i].inertia)
     here = Identity.between(COMMON, COMMON)
     return Posed(model, q, dict.fromkeys(S, here), S, I, X[WORLD].inverse_times(gravity_acceleration(model)), X)
 

@@ -45,12 +45,12 @@ class View:
 
     def plus_drift(self, a: Vector, v: Vector) -> list[Scalar]:
         """(3): a + drift(v)."""
-        drift = self.drift_3(v) if self.model.floating else []
+        drift = self.drift_3(v)
         return [x + d for x, d in zip(a, drift, strict=False)] + list(a[len(drift) :])
 
     def minus_drift(self, y: Vector, v: Vector) -> list[Scalar]:
         """(3), the other way round."""
-        drift = self.drift_3(v) if self.model.floating else []
+        drift = self.drift_3(v)
         return [x - d for x, d in zip(y, drift, strict=False)] + list(y[len(drift) :])
 
     def drift_dv(self, v: Vector) -> Matrix:
@@ -83,7 +83,7 @@ class View:
         return Matrix.zero(6, 6)
 
     def drift_3(self, v: Vector) -> Sequence[Scalar]:
-        return ZERO
+        return ()
 
     def drift_dv_6(self, V: Matrix, W: Matrix) -> Matrix:
         return Matrix.zero(6, 6)
