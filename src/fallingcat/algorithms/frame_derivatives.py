@@ -16,13 +16,12 @@ from functools import partial
 from typing import NamedTuple
 
 from fallingcat.algorithms.dense import Block, Matrix
-from fallingcat.algorithms.kinematics import VIEWPOINTS, frame_transform, joint_kinematics, world_transforms
+from fallingcat.algorithms.kinematics import RELATIVE_TWISTS, VIEWPOINTS, frame_transform, joint_kinematics, world_transforms
 from fallingcat.algorithms.posed import PerBody, Posed, Vector, accelerations, common, velocities, velocity_products
 from fallingcat.algorithms.representations import view_of
 from fallingcat.algorithms.rnea_derivatives import AxisColumns, axis_columns
 from fallingcat.model.model import FrameOf, Model
 from fallingcat.spatial import Motion
-from fallingcat.spatial.vec3 import Vec, cross
 
 
 class FrameVelocityDerivatives(NamedTuple):
@@ -94,7 +93,7 @@ class FrameView:
         X_fw = X_fi @ world_transforms(r.model, joint_kinematics(r.model, r.q)[0])[place.body]
         self.X = VIEWPOINTS[representation](X_fw) @ X_fc
         """From common coordinates to those of the viewpoint."""
-        self.relative = partial(RELATIVE[representation], X_fc.r)
+        self.relative = partial(RELATIVE_TWISTS[representation], origin=X_fc.r)
         """rel(v), from the twist v of the frame."""
 
     def columns(self, v: PerBody[Motion], a: PerBody[Motion], nu: Vector, dnu: Vector) -> PerBody[list[AxisColumns]]:
@@ -106,11 +105,3 @@ class FrameView:
         model = self.robot.model
         entries = {i: [(self.X @ of(x)).entries() for x in xs] for i, xs in columns.items()}
         return Matrix(model.gather_columns(entries, 6), model.nv)
-
-
-RELATIVE: dict[str, Callable[[Vec, Motion], Motion]] = {
-    "body": lambda origin, v: Motion.zero(v.frame),
-    "mixed": lambda origin, v: Motion(cross(origin, v.ang), v.ang, v.frame),
-    "inertial": lambda origin, v: v,
-}
-"""The twist of a frame against its viewpoint, from its own; in any coordinates, in which its origin is known."""

@@ -20,7 +20,7 @@ from fallingcat.model.model import WORLD, FrameOf, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, MatrixRotation, Motion, Transform
 from fallingcat.spatial.transform import Identity
-from fallingcat.spatial.vec3 import ZERO, add, mat, scale, transpose
+from fallingcat.spatial.vec3 import ZERO, add, cross, mat, scale, transpose
 from fallingcat.spatial.vectors import Frame
 
 
@@ -57,12 +57,13 @@ VIEWPOINTS: dict[str, Callable[[Transform], Transform]] = {
 }
 """X_vf of a frame f: from its own coordinates to those of a representation."""
 
-RELATIVE_TWISTS: dict[str, Callable[[Motion], Motion]] = {
-    "body": lambda v: Motion.zero(v.frame),
-    "mixed": lambda v: Motion(ZERO, v.ang, v.frame),
-    "inertial": lambda v: v,
+RELATIVE_TWISTS: dict[str, Callable[..., Motion]] = {
+    "body": lambda v, origin=ZERO: Motion.zero(v.frame),
+    "mixed": lambda v, origin=ZERO: Motion(cross(origin, v.ang), v.ang, v.frame),
+    "inertial": lambda v, origin=ZERO: v,
 }
-"""The twist of a frame against its viewpoint, in frame coordinates."""
+"""The twist of a frame relative to its viewpoint, from the frame's twist v; in any coordinates, those of the frame unless its
+origin is given."""
 
 
 def frame_pose(model: Model, q: Vector, frame: str) -> list[list[Scalar]]:

@@ -51,7 +51,7 @@ class Posed:
     """The axes of the joint."""
     I: PerBody[Inertia]
     gravity: Motion
-    """-g, of the world: a world that accelerates upwards feels like gravity."""
+    """-g in these coordinates, as an acceleration of the world: inertial forces then contain the weight."""
     X_own: PerBody[Transform]
     """From these coordinates to the body's own."""
 

@@ -92,7 +92,7 @@ class View:
 NONE = Matrix.zero(3, 3)
 
 
-class Moving(View):
+class MovingView(View):
     """The axes of v_a move in the body."""
 
     moves = True
@@ -105,7 +105,7 @@ class Moving(View):
         return dq + da @ self.turn(y), dv, da @ self.X
 
 
-class Inertial(Moving):
+class Inertial(MovingView):
     """v_a is the twist of the base in the coordinates of the world: X is the adjoint of the pose, turn(v) = ad(v)."""
 
     def transform(self) -> Transform:
@@ -118,7 +118,7 @@ class Inertial(Moving):
         return Matrix.blocks([[NONE, -F], [-F, -N]])
 
 
-class Mixed(Moving):
+class Mixed(MovingView):
     """v_a has the orientation of the world and its origin in the base; its rate has w x v besides."""
 
     def transform(self) -> Transform:
