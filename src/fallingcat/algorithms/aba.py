@@ -35,7 +35,7 @@ def by_mass_matrix(r: Posed, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCE
 def by_articulated_bodies(r: Posed, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
     """The same through articulated bodies, which are made on the way."""
     b = Articulated.of(r)
-    return accelerations(b, articulate(b), nu, tau, f_ext)
+    return accelerations(b, articulate(b), nu, tau, f_ext)[0]
 
 
 @dataclass(frozen=True)
@@ -85,15 +85,13 @@ def articulated_bodies(r: Posed) -> Articulated:
     return b
 
 
-def accelerations(b: Articulated, bodies: Iterable[int], nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
-    """dnu; the articulated bodies are known when `bodies`, from the tips inwards, come to them."""
-    return b.robot.model.gather(joint_accelerations(b, bodies, nu, tau, f_ext)[0])
-
-
-def joint_accelerations(
+def accelerations(
     b: Articulated, bodies: Iterable[int], nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES
-) -> tuple[PerBody[list[Scalar]], PerBody[Motion]]:
-    """dnu of every joint, and the accelerations of the bodies, which have that of gravity in them."""
+) -> tuple[list[Scalar], PerBody[Motion]]:
+    """dnu, and the accelerations of the bodies, which have that of gravity in them.
+
+    The articulated bodies are known when `bodies`, from the tips inwards, come to them.
+    """
     r = b.robot
     v = velocities(r, nu)
     c = velocity_products(r, nu, v)
@@ -110,7 +108,7 @@ def joint_accelerations(
         rest = [uk - a[i] @ column for uk, column in zip(u[i], b.U[i], strict=True)]
         dnu[i] = [scalar.dot(row, rest) for row in b.Dinv[i]]
         a[i] = a[i] + r.S[i] @ dnu[i]
-    return dnu, a
+    return r.model.gather(dnu), a
 
 
 def combination(columns: list[Force], x: Vector) -> Force:

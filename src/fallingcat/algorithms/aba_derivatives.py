@@ -10,18 +10,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fallingcat.algorithms.aba import accelerations, articulated_bodies, by_mass_matrix
-from fallingcat.algorithms.crba import mass_matrix_in
-from fallingcat.algorithms.dense import Block, Matrix, inverse_symmetric
+from fallingcat.algorithms.dense import Block, Matrix
+from fallingcat.algorithms.factored_inertia import factored_inertia
 from fallingcat.algorithms.held_wrenches import HeldWrenches
-from fallingcat.algorithms.inverse_product import Columns, Factors, minus_inverse_times
-from fallingcat.algorithms.minverse import Blocks, inverse_of
-from fallingcat.algorithms.pivots import least_pivots_by_dof
-from fallingcat.algorithms.posed import NO_FORCES, PerBody, Posed, Vector, Wrenches, common
+from fallingcat.algorithms.inverse_product import Columns, minus_inverse_times
+from fallingcat.algorithms.posed import NO_FORCES, Posed, Vector, Wrenches, common
 from fallingcat.algorithms.representations import view_of
 from fallingcat.algorithms.rnea_derivatives import derivatives_in
 from fallingcat.model.model import Model
-from fallingcat.scalar import Scalar, keep
+from fallingcat.scalar import keep
 from fallingcat.spatial.vec3 import cross
 
 
@@ -58,25 +55,18 @@ def forward_dynamics_derivatives(
 
 def derivatives_and_accelerations(
     model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES
-) -> tuple[ForwardDynamicsDerivatives, list[Scalar]]:
+) -> tuple[ForwardDynamicsDerivatives, Vector]:
     """The derivatives, and dnu itself, which they need."""
     r = common(model, q)
-    W: Blocks = {}
-    Dinv: PerBody[Block] = {}
-    if model.mimics:
-        Minv = inverse_symmetric(mass_matrix_in(r), least_pivots_by_dof(model))
-        dnu = by_mass_matrix(r, nu, tau, f_ext)
-    else:
-        bodies = articulated_bodies(r)
-        (Minv, W), Dinv = inverse_of(bodies), bodies.Dinv
-        dnu = accelerations(bodies, reversed(bodies.robot.S), nu, tau, f_ext)
+    inertia = factored_inertia(r)
+    inverse, dnu = inertia.inverse(), inertia.free(nu, tau, f_ext).dnu
     ID = derivatives_in(r, nu, dnu, f_ext)
     known_dq, known_dnu = invariant_columns(r, nu)
     if isinstance(f_ext, HeldWrenches):  # by the world: moving the whole robot changes more than the direction of gravity
         known_dq = {}
-    FD_dq, FD_dnu = minus_inverse_times(model, Minv, Factors(W, Dinv), (ID.dtau_dq, ID.dtau_dnu), (known_dq, known_dnu))
-    keep(FD_dq, FD_dnu, Minv, [dnu])
-    return ForwardDynamicsDerivatives(FD_dq, FD_dnu, Minv), dnu
+    FD_dq, FD_dnu = minus_inverse_times(model, inverse, (ID.dtau_dq, ID.dtau_dnu), (known_dq, known_dnu))
+    keep(FD_dq, FD_dnu, inverse.Minv, [dnu])
+    return ForwardDynamicsDerivatives(FD_dq, FD_dnu, inverse.Minv), dnu
 
 
 def invariant_columns(r: Posed, nu: Vector) -> tuple[Columns, Columns]:

@@ -26,8 +26,8 @@ from fallingcat import scalar
 from fallingcat.algorithms.configuration import integrate
 from fallingcat.algorithms.constraint_rows import NO_GAINS, Gains, Moving, Rows, Target, Unit
 from fallingcat.algorithms.crba import mass_matrix_in
-from fallingcat.algorithms.delassus import FactoredInertia, factored_inertia, jacobian_of
 from fallingcat.algorithms.dense import Block, Matrix, factor_by, substitute
+from fallingcat.algorithms.factored_inertia import FactoredInertia, factored_inertia, jacobian_of
 from fallingcat.algorithms.posed import NO_FORCES, Posed, Vector, Wrenches, common
 from fallingcat.algorithms.rnea import inverse_dynamics as unconstrained_torques
 from fallingcat.algorithms.vectors import entrywise, minus, negative, plus, scaled, unit
@@ -364,7 +364,7 @@ def operational_space(model: Model, q: Vector, constraints: ConstraintSet, activ
     """Inertia, inverse and projector, in local axes."""
     r, mask = common(model, q), constraints.masks(active)
     J = jacobian(model, q, constraints)
-    MJT = Matrix(factored_inertia(r).inverse(), model.nv) @ J.T
+    MJT = Matrix(factored_inertia(r).inverse().Minv, model.nv) @ J.T
     G = masked(J.times_symmetric(MJT), mask, 0.0)
     P, Ginv, _ = inverses(r, MJT, G, mask, replace(constraints, damping=0.0))
     return OperationalSpace(Ginv, P, Matrix.identity(model.nv) - J.T @ P.T)

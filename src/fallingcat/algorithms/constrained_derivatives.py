@@ -23,8 +23,8 @@ from fallingcat.algorithms.aba_derivatives import invariant_columns
 from fallingcat.algorithms.configuration import bracket
 from fallingcat.algorithms.constrained import ConstraintSet, Values, impact, inverses, jacobian, jacobian_rate, masked, motion
 from fallingcat.algorithms.constraint_rows import NO_GAINS, Blocks, Moving
-from fallingcat.algorithms.delassus import FactoredInertia, factored_inertia, jacobian_of
 from fallingcat.algorithms.dense import Block, Matrix, add
+from fallingcat.algorithms.factored_inertia import FactoredInertia, factored_inertia, jacobian_of
 from fallingcat.algorithms.held_wrenches import HeldWrenches
 from fallingcat.algorithms.inverse_product import Columns
 from fallingcat.algorithms.posed import NO_FORCES, PerBody, Vector, Wrenches, common
@@ -91,7 +91,7 @@ class System(NamedTuple):
     @staticmethod
     def of(inertia: FactoredInertia, m: Moving, constraints: ConstraintSet, mask: Vector) -> System:
         units, nv = constraints.units(m), m.r.model.nv
-        J, Minv = jacobian_of(m.r, units), Matrix(inertia.inverse(), nv)
+        J, Minv = jacobian_of(m.r, units), Matrix(inertia.inverse().Minv, nv)
         G = masked(inertia.delassus(units), mask, constraints.damping)
         MJT = Minv @ J.T
         P, Ginv, Q = inverses(m.r, MJT, G, mask, constraints)

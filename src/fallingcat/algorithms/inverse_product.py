@@ -10,10 +10,10 @@ with W and D of `minverse`. (1) and (2) are dense products, which stay loops in 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from fallingcat import scalar
 from fallingcat.algorithms.dense import Block, add, multiply, transpose
+from fallingcat.algorithms.minverse import Inverse
 from fallingcat.algorithms.posed import PerBody
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
@@ -22,29 +22,19 @@ Columns = dict[int, list[Scalar]]
 """Columns of a matrix, by number."""
 
 
-@dataclass(frozen=True)
-class Factors:
-    """M^-1 = W D^-1 W^T, block by block; no blocks where they are not known."""
-
-    W: dict[tuple[int, int], Block]
-    Dinv: PerBody[Block]
-
-
-def minus_inverse_times(
-    model: Model, Minv: Block, factors: Factors, right: Sequence[Block], known: Sequence[Columns]
-) -> list[Block]:
+def minus_inverse_times(model: Model, inverse: Inverse, right: Sequence[Block], known: Sequence[Columns]) -> list[Block]:
     """-M^-1 B for each B of `right`, where some columns of the results are known."""
     wanted = {(b, j): [row[j] for row in B] for b, B in enumerate(right) for j in range(model.nv) if j not in known[b]}
     found = {(b, j): column for b, columns in enumerate(known) for j, column in columns.items()}
-    if not factors.W or not model.floating or not wanted:
-        found |= _dense(Minv, wanted)
+    if not inverse.W or not model.floating or not wanted:
+        found |= _dense(inverse, wanted)
     else:
         base = list(model.dofs(0))
         of_base = {key: column for key, column in wanted.items() if key[1] in base}
-        found |= {key: _by_factors(model, factors, column) for key, column in of_base.items()}
+        found |= {key: _by_factors(model, inverse, column) for key, column in of_base.items()}
         for branch in _branches(model):
             members = {key: column for key, column in wanted.items() if key[1] in branch}
-            found |= _branch(model, Minv, factors, base, branch, members)
+            found |= _branch(model, inverse, base, branch, members)
     return [[[found[b, j][i] for j in range(model.nv)] for i in range(model.nv)] for b in range(len(right))]
 
 
@@ -52,37 +42,37 @@ Wanted = dict[tuple[int, int], list[Scalar]]
 """(matrix, column) -> entries."""
 
 
-def _dense(Minv: Block, wanted: Wanted) -> Wanted:
+def _dense(inverse: Inverse, wanted: Wanted) -> Wanted:
     """The product with all of M^-1."""
-    product = scalar.matmul(Minv, transpose(list(wanted.values())), negate=True)
+    product = scalar.matmul(inverse.Minv, transpose(list(wanted.values())), negate=True)
     return dict(zip(wanted, transpose(product), strict=True))
 
 
-def _branch(model: Model, Minv: Block, factors: Factors, base: list[int], branch: list[int], wanted: Wanted) -> Wanted:
+def _branch(model: Model, inverse: Inverse, base: list[int], branch: list[int], wanted: Wanted) -> Wanted:
     """(1) and (2) for the columns of one branch."""
     own = base + branch
     others = [i for i in range(model.nv) if i not in own]
     B = [[column[k] for column in wanted.values()] for k in own]
 
     def times(rows: Sequence[int]) -> Block:
-        return scalar.matmul([[Minv[i][k] for k in own] for i in rows], B, negate=True)
+        return scalar.matmul([[inverse.Minv[i][k] for k in own] for i in rows], B, negate=True)
 
     rows = dict(zip(base, times(base), strict=True)) | dict(zip(branch, times(branch), strict=True))
     if others:
-        W_0 = {k: row for i, _ in model.base_to_tip() for k, row in zip(model.dofs(i), factors.W[i, 0], strict=True)}
+        W_0 = {k: row for i, _ in model.base_to_tip() for k, row in zip(model.dofs(i), inverse.W[i, 0], strict=True)}
         through_base = scalar.matmul([W_0[i] for i in others], [rows[k] for k in base])
         rows |= dict(zip(others, through_base, strict=True))
     return {key: [rows[i][position] for i in range(model.nv)] for position, key in enumerate(wanted)}
 
 
-def _by_factors(model: Model, factors: Factors, column: Sequence[Scalar]) -> list[Scalar]:
+def _by_factors(model: Model, inverse: Inverse, column: Sequence[Scalar]) -> list[Scalar]:
     """(3): inwards along all paths, through D^-1, and outwards again."""
     y: PerBody[Block] = {m: [[0.0] for _ in model.dofs(m)] for m in range(len(model.bodies))}
-    for (i, m), W_im in factors.W.items():
+    for (i, m), W_im in inverse.W.items():
         y[m] = add(y[m], multiply(transpose(W_im), [[column[k]] for k in model.dofs(i)]))
-    z = {m: multiply(factors.Dinv[m], y[m]) for m in y}
+    z = {m: multiply(inverse.Dinv[m], y[m]) for m in y}
     x: PerBody[Block] = {i: [[0.0] for _ in model.dofs(i)] for i in y}
-    for (i, m), W_im in factors.W.items():
+    for (i, m), W_im in inverse.W.items():
         x[i] = add(x[i], multiply(W_im, z[m]))
     return model.gather({i: [-entry for (entry,) in block] for i, block in x.items()})
 

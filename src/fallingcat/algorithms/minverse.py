@@ -34,7 +34,7 @@ from fallingcat.algorithms.dense import (
     transpose,
 )
 from fallingcat.algorithms.pivots import least_pivots_by_dof
-from fallingcat.algorithms.posed import Vector, common
+from fallingcat.algorithms.posed import PerBody, Vector, common
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import cheapest
 from fallingcat.spatial import Force, Motion
@@ -49,6 +49,8 @@ class Inverse(NamedTuple):
     """nv x nv"""
     W: Blocks
     """The factor of (3), for joints of which the second carries the first; empty where it was not needed."""
+    Dinv: PerBody[Block]
+    """D^-1 of (3)."""
 
 
 def inverse_mass_matrix(model: Model, q: Vector) -> Block:
@@ -63,9 +65,9 @@ def inverse_of(bodies: Articulated) -> Inverse:
 
     def by_factor() -> Inverse:
         W = inverse_factor(bodies)
-        return Inverse(_matrix(bodies, _by_factor(bodies, W)), W)
+        return Inverse(_matrix(bodies, _by_factor(bodies, W)), W, bodies.Dinv)
 
-    return cheapest(bodies.robot.q, by_factor, lambda: Inverse(_matrix(bodies, _by_columns(bodies)), {}))
+    return cheapest(bodies.robot.q, by_factor, lambda: Inverse(_matrix(bodies, _by_columns(bodies)), {}, bodies.Dinv))
 
 
 def _matrix(bodies: Articulated, upper: Blocks) -> Block:

@@ -1,8 +1,9 @@
-"""The response of a robot to forces along rows: M^-1 J^T f and the Delassus matrix G = J M^-1 J^T.
+"""The mass matrix of a robot, factored: free motion, inverse, and the response to forces along rows.
 
-With the articulated bodies of `aba`, M^-1 = W D^-1 W^T, a row of J W is found by letting its unit force act: the wrench phi on
-a body goes inwards, and each joint on the way takes y = S^T phi of it and lets phi - U D^-1 y through (Wensing, Featherstone and
-Orin, 2012). Only joints that carry the row have a part, so
+The response is M^-1 J^T f, and along the rows themselves the Delassus matrix G = J M^-1 J^T. With the articulated bodies of
+`aba`, M^-1 = W D^-1 W^T, a row of J W is found by letting its unit force act: the wrench phi on a body goes inwards, and each
+joint on the way takes y = S^T phi of it and lets phi - U D^-1 y through (Wensing, Featherstone and Orin, 2012). Only joints that
+carry the row have a part, so
     G_rs = sum_i y_ri^T D_i^-1 y_si                                                                    (1)
 over joints that carry both rows, and M^-1 J^T f is one pass outwards with z_i = sum_r y_ri f_r:
     x_i = D_i^-1 (z_i - U_i^T a_p),   a_i = a_p + S_i x_i                                              (2)
@@ -14,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from fallingcat.algorithms.aba import Articulated, articulated_bodies, by_mass_matrix, combination, joint_accelerations
+from fallingcat.algorithms.aba import Articulated, accelerations, articulated_bodies, by_mass_matrix, combination
 from fallingcat.algorithms.constraint_rows import Moving, Unit
 from fallingcat.algorithms.crba import mass_matrix_in
 from fallingcat.algorithms.dense import Block, Matrix, factor, forward_substitute, inverse_symmetric, substitute
-from fallingcat.algorithms.minverse import inverse_of
+from fallingcat.algorithms.minverse import Inverse, inverse_of
 from fallingcat.algorithms.pivots import least_pivots_by_dof
 from fallingcat.algorithms.posed import PerBody, Posed, Vector, Wrenches, velocities
 from fallingcat.algorithms.vectors import minus, plus, scaled
@@ -56,8 +57,8 @@ class FactoredInertia(Protocol):
     def response(self, units: Sequence[Unit], f: Vector) -> list[Scalar]:
         """M^-1 J^T f, (nv,)."""
 
-    def inverse(self) -> Block:
-        """M^-1, (nv, nv)."""
+    def inverse(self) -> Inverse:
+        """M^-1."""
 
 
 def factored_inertia(r: Posed) -> FactoredInertia:
@@ -74,8 +75,8 @@ class ArticulatedInertia:
         self._factors = {i: factor(D, self.bodies.least[i]) for i, D in self.bodies.D.items()}
 
     def free(self, nu: Vector, tau: Vector, f_ext: Wrenches) -> Moving:
-        dnu, a = joint_accelerations(self.bodies, reversed(self.r.S), nu, tau, f_ext)
-        return Moving(self.r, nu, self.r.model.gather(dnu), velocities(self.r, nu), a)
+        dnu, a = accelerations(self.bodies, reversed(self.r.S), nu, tau, f_ext)
+        return Moving(self.r, nu, dnu, velocities(self.r, nu), a)
 
     def _half(self, unit: Unit) -> PerBody[list[Scalar]]:
         """y of every joint that carries a unit force: its row of J W."""
@@ -117,8 +118,8 @@ class ArticulatedInertia:
             a[i] = a[p] + r.S[i] @ x[i]
         return r.model.gather(x)
 
-    def inverse(self) -> Block:
-        return inverse_of(self.bodies).Minv
+    def inverse(self) -> Inverse:
+        return inverse_of(self.bodies)
 
 
 class FactoredMassMatrix:
@@ -139,8 +140,8 @@ class FactoredMassMatrix:
     def response(self, units: Sequence[Unit], f: Vector) -> list[Scalar]:
         return substitute(*self._factors, jacobian_of(self.r, units).T @ f)
 
-    def inverse(self) -> Block:
-        return inverse_symmetric(self.M, self._least)
+    def inverse(self) -> Inverse:
+        return Inverse(inverse_symmetric(self.M, self._least), {}, {})
 
 
 def _through_inverse(factors: tuple[Block, list[Scalar]], rows: Sequence[list[Scalar]]) -> Matrix:
