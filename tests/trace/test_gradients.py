@@ -163,14 +163,14 @@ def test_gradients_take_a_few_times_the_operations() -> None:
 
 
 def test_loops_stay_loops() -> None:
-    """Derivatives of products of blocks, and of tables of dot products, are of the same kind."""
+    """Derivatives of products of blocks, and of tables of dot products, are of the same kind: not less is in loops than before."""
     robot = fc.load("cat")
     for name, op in (("forward_dynamics_derivatives", Product), ("christoffel_symbols", DotTable)):
         kernel = robot.kernel(name)
         for program in (kernel.vjp().program, kernel.jvp().program):
             inside = sum(x.flops for x, _ in program.instructions if isinstance(x, op))
             before = sum(x.flops for x, _ in kernel.program.instructions if isinstance(x, op))
-            assert inside > 1.5 * before, name
+            assert inside > before > 0, name
 
 
 DOTS = {
