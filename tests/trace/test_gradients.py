@@ -163,7 +163,7 @@ def test_gradients_take_a_few_times_the_operations() -> None:
 
 
 def test_loops_stay_loops() -> None:
-    """Derivatives of products of blocks, and of tables of dot products, are of the same kind: not less is in loops than before."""
+    """Derivatives of products of blocks, and of tables of dot products, are the same: as much stays in loops."""
     robot = fc.load("cat")
     for name, op in (("forward_dynamics_derivatives", Product), ("christoffel_symbols", DotTable)):
         kernel = robot.kernel(name)
