@@ -124,7 +124,7 @@ class Evaluate:
             # Whether a pivot is zero but for rounding depends on the function and the representation: none of them is tried.
             raise SingularError(
                 f"{self.name}: the mass matrix is singular",
-                got=f"whatever the configuration nothing resists {_in_words(self.model, self._always_idle)}",
+                got=f"at every configuration no inertia resists {_in_words(self.model, self._always_idle)}",
                 hint="some motion meets no inertia: give the links rotational inertia; 'fallingcat doctor' names the suspects",
             )
         own = list(vectors[: len(function.inputs)])
@@ -141,7 +141,7 @@ class Evaluate:
 def what_is_singular(model: Model, q: Sequence[float]) -> str:
     """The joints that meet no inertia at a configuration, in words; empty if all do."""
     joints = idle_joints(model, q)
-    return f"at this configuration nothing resists {_in_words(model, joints)}" if joints else ""
+    return f"at this configuration no inertia resists {_in_words(model, joints)}" if joints else ""
 
 
 def _in_words(model: Model, joints: Sequence[str]) -> str:

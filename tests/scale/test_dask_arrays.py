@@ -246,7 +246,7 @@ def test_errors_come_at_once() -> None:
         ROBOT.bias(q, nu, out=np.empty((COUNT, ROBOT.nv)))
     with pytest.raises(fc.InputError, match="list of arrays"):
         ROBOT.bias([q[0], q[1]], nu)
-    with pytest.raises(fc.InputError, match="no array"):
+    with pytest.raises(fc.InputError, match="not an array"):
         ROBOT.bias(dask.delayed(VALUES["q"]), nu)
     with pytest.raises(fc.InputError, match="Dask array"):
         ROBOT.kernel("bias")(q, nu)

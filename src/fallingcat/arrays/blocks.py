@@ -40,7 +40,7 @@ def _no_states(argument: Argument) -> Any:
     elif not isinstance(getattr(value, "shape", None), tuple) or not hasattr(value, "dtype"):
         hint = "dask.array.from_delayed, df.to_dask_array and ds.q make arrays"
         raise InputError(
-            f"{argument.name} is no array", expected="an array of Dask or xarray", got=type(value).__name__, hint=hint
+            f"{argument.name} is not an array", expected="an array of Dask or xarray", got=type(value).__name__, hint=hint
         )
     if value.dtype.kind not in "fiub":
         raise InputError(f"{argument.name} does not hold real numbers", expected="real numbers", got=f"dtype {value.dtype}")

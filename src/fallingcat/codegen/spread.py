@@ -41,7 +41,7 @@ def spread(table: Array, values: NDArray[Any], size: int) -> NDArray[Any]:
 
 def _beside(table: Array, width: int, size: int) -> InputError:
     wanted = f"rows of {int(table[:, 1].max()) + 1} or more numbers, for {int(table[:, 2].max()) + 1} or more"
-    return InputError("a table of wrenches points beside its rows", expected=wanted, got=f"rows of {width}, for {size}")
+    return InputError("a table of wrenches has indices out of range", expected=wanted, got=f"rows of {width}, for {size}")
 
 
 def plainly(table: Array, values: NDArray[Any], size: int) -> NDArray[Any]:

@@ -140,7 +140,9 @@ def _check_compiled(robot: Robot, where: str, kernel: Kernel) -> None:
             )  # fmt: skip
     if len(kernel.task.outputs) != 1 or len(kernel.task.outputs[0].shape) != 1:
         got = f"shape {kernel.task.outputs[0].shape}"
-        raise InputError(f"{where}: the compiled feedback gives no vector", expected="torques or inputs, (nv,) or (m,)", got=got)
+        raise InputError(
+            f"{where}: the compiled feedback returns no vector", expected="torques or inputs, (nv,) or (m,)", got=got
+        )
 
 
 def _result(where: str, value: Any, shape: tuple[int, ...]) -> NDArray[Any]:

@@ -269,7 +269,8 @@ def _targets(robot: Robot, targets: Any) -> dict[str, tuple[Array, int]]:
                 or np.abs(x[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(initial=0.0) > 1e-9
             ):
                 raise InputError(
-                    f"inverse_kinematics: targets[{name!r}] is no pose", expected="a rotation and a position, last row 0 0 0 1",
+                    f"inverse_kinematics: targets[{name!r}] is not a pose",
+                    expected="a rotation and a position, last row 0 0 0 1",
                     got=f"a matrix that is off by {off:.3g}" if off > 1e-6 else "a reflection, or another last row",
                 )  # fmt: skip
         found[name] = (x, core)

@@ -233,7 +233,7 @@ def matrix(where: str, name: str, value: Any) -> Array:
     x = real_array(f"{where}: {name}", value)
     if x.ndim < 2 or not x.shape[-1] or not x.shape[-2]:
         got = f"shape {x.shape}"
-        raise InputError(f"{where}: {name} is no matrix", expected="an array of real numbers, (..., rows, columns)", got=got)
+        raise InputError(f"{where}: {name} is not a matrix", expected="an array of real numbers, (..., rows, columns)", got=got)
     if not np.isfinite(x).all():
         raise InputError(f"{where}: {name} is not finite", expected="numbers")
     return x

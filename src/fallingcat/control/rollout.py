@@ -105,7 +105,7 @@ def step_counts(controls: Any, every: Any, steps: Any) -> tuple[int, int]:
     """How many steps there are, and how many states after the first are kept."""
     number = _whole("every", every)
     if library(controls) and not isinstance(getattr(controls, "shape", None), tuple):
-        raise InputError("rollout: controls are no array", expected="an array of Dask or xarray", got=type(controls).__name__)
+        raise InputError("rollout: controls are not an array", expected="an array of Dask or xarray", got=type(controls).__name__)
     if callable(controls):
         if steps is None:
             hint = "robot.rollout(q, nu, feedback, dt, steps=1000)"
@@ -130,7 +130,7 @@ def _whole(name: str, value: Any) -> int:
     except TypeError:
         number = 0
     if number < 1:
-        raise InputError(f"rollout: {name} is no number of steps", expected="a whole number, 1 or more", got=shown(value))
+        raise InputError(f"rollout: {name} is not a number of steps", expected="a whole number, 1 or more", got=shown(value))
     return number
 
 

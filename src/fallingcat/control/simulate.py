@@ -89,7 +89,7 @@ def _tolerance(rtol: Any) -> float:
     except (TypeError, ValueError):
         value = math.nan
     if not TIGHTEST <= value <= LOOSEST:
-        raise InputError("simulate: rtol is no tolerance", expected=f"{TIGHTEST:g} to {LOOSEST:g}", got=shown(rtol))
+        raise InputError("simulate: rtol does not fit", expected=f"{TIGHTEST:g} to {LOOSEST:g}", got=shown(rtol))
     return value
 
 

@@ -248,7 +248,7 @@ def _numbers(name: str, spec: Input, value: Any) -> casadi.DM:
     try:
         numbers = np.asarray(value).astype(np.float64, casting="same_kind")
     except (TypeError, ValueError):
-        raise InputError(f"{name}: {spec.name} is no matrix", expected=expected, got=shown(value)) from None
+        raise InputError(f"{name}: {spec.name} is not a matrix", expected=expected, got=shown(value)) from None
     if numbers.ndim > 2:
         raise InputError(f"{name}: {spec.name} has the wrong shape", expected=expected, got=str(numbers.shape))
     return casadi.DM(numbers)

@@ -322,4 +322,4 @@ def _constant(name: str, spec: Input, value: Any) -> Tensor:
         return torch.from_numpy(np.asarray(value).astype(np.float64, order="C", casting="same_kind"))
     except (TypeError, ValueError, RuntimeError):
         got = type(value).__name__
-        raise InputError(f"{name}: {spec.name} is no tensor", expected=f"float64 (..., {spec.size})", got=got) from None
+        raise InputError(f"{name}: {spec.name} is not a tensor", expected=f"float64 (..., {spec.size})", got=got) from None

@@ -64,8 +64,8 @@ def check_neutral(description: Description, bodies: list[WeldedBody], report: Re
         if joint is None:
             if all_move and body.inertia.any() and not description.world and _base_is_idle(articulated[name], composite[name]):
                 report.warning(
-                    "nothing resists some turn of the robot as a whole: with a floating base the mass matrix is singular, and "
-                    "forward dynamics impossible",
+                    "no inertia resists some rotation of the robot as a whole: with a floating base the mass matrix is singular, "
+                    "and forward dynamics impossible",
                     hint="give the links rotational inertia, or load the robot with floating=False",
                     element=link_label(body.links[0]), line=body.links[0].line,
                 )  # fmt: skip
@@ -109,7 +109,7 @@ def _report_idle(joint: Joint, body: WeldedBody, weightless: bool, armature: boo
         what = f"the joint moves {moved}, without mass and inertia there or beyond"
         hint = 'give the link an <inertial>, or make the joint type="fixed"'
     else:
-        what = f"the joint moves {moved} without moving any mass: nothing resists a turn about its axis"
+        what = f"the joint moves {moved} without moving any mass: no inertia resists a turn about its axis"
         hint = "give the link an inertia about the axis"
     if armature:
         report.warning(

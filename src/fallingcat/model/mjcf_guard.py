@@ -24,7 +24,7 @@ _NOT_FINITE = re.compile(r"(?i)\s*(?:[-+.\de]+\s+)*[-+]?(?:nan|inf|infinity)(?:\
 """Numbers with one among them that is none."""
 _COUNTS = ("composite", "flexcomp")
 _LARGEST = 1_000_000
-_PLAIN = "name a plain file: pipes and devices are not read"
+_PLAIN = "name a regular file: pipes and devices are not read"
 
 
 def refuse_excess(root: Element, folder: Path, report: Report) -> None:
@@ -61,7 +61,7 @@ def _refuse_pipes(trees: list[tuple[Element, str]], folder: Path, report: Report
         for name in [value for key, value in element.attributes.items() if key.startswith("file") and value]:
             plain = name.replace("\\", "/").rpartition("/")[2]  # what strippath leaves of it
             if any(_blocks(folder / inside / n) for inside in dirs for n in (name, plain)):
-                _say(report, element, f"{printable(name)!r} is no plain file", _PLAIN, file)
+                _say(report, element, f"{printable(name)!r} is not a regular file", _PLAIN, file)
 
 
 def _blocks(path: Path) -> bool:

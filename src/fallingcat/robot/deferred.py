@@ -124,7 +124,7 @@ def _later(robot: Any, call: Call, name: str, sent: Sent, arguments: Sequence[Ar
         import dask.array  # noqa: F401
     except ImportError:
         if any(library(getattr(a.value, "data", None)) or library(a.value) == "dask" for a in arguments):
-            raise FallingCatError("Dask is not whole: pip install 'fallingcat[dask]'") from None
+            raise FallingCatError("Dask is not fully installed: pip install 'fallingcat[dask]'") from None
 
     def run(*values: Any) -> Any:
         if not any(library(v) for v in values):

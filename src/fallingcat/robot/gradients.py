@@ -68,7 +68,7 @@ def _again(kernel: Kernel, shapes: Any) -> Derivative:
 
 
 def as_vector(name: str, spec: Input, value: Any, shape: tuple[int, ...]) -> Any:
-    """A cotangent with its own axes made one; what is no array stays, to be refused with words."""
+    """A cotangent with its own axes made one; what is not an array stays, and is refused by the checks."""
     if len(shape) == 1 or value is None:
         return value
     refuse_foreign(name, spec.name, value)

@@ -104,7 +104,7 @@ def _check_address(address: str) -> None:
     host, _, port = place.rpartition(":")
     expected = "a scheduler's address, as in tcp://10.0.0.1:8786"
     if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
-        raise InputError("--scheduler is no address", expected=expected, got=repr(address))
+        raise InputError("--scheduler is not an address", expected=expected, got=repr(address))
     if scheme in ("", "tcp", "tls"):
         try:
             socket.getaddrinfo(host.strip("[]"), int(port))

@@ -90,7 +90,7 @@ class Ledger:
         there = self.folder / NAME
         if not there.exists():
             if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
-                raise InputError(f"{str(self.folder)!r} exists, and is no folder of results", hint="choose another --out")
+                raise InputError(f"{str(self.folder)!r} exists, and is not a folder of results", hint="choose another --out")
             self._hold()
             self._new = True
             files.write(there, json.dumps({"format": FORMAT, "complete": False, **self.plan}, indent=1) + "\n")

@@ -142,7 +142,7 @@ class Viewer:
         try:
             x = np.array(value, dtype=float)
         except (TypeError, ValueError):
-            raise InputError(f"{name} is no vector", expected=f"{size} numbers", got=type(value).__name__) from None
+            raise InputError(f"{name} is not a vector", expected=f"{size} numbers", got=type(value).__name__) from None
         if x.shape != (size,) or not np.all(np.isfinite(x)):
             got = f"shape {x.shape}" if x.shape != (size,) else "numbers that are not finite"
             hint = "one state at a time; a motion is shown by play(trajectory)" if x.ndim > 1 else ""
