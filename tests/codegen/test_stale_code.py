@@ -254,7 +254,7 @@ def test_pages_and_commands_have_no_part_in_it(tmp_path: Path) -> None:
 
 
 WORDS = {"arrays", "errors", "text", "suggest", "choices", "announce", "files", "model.findings", "model.report", "arrays.axes",
-    "arrays.eager", "arrays.foreign", "arrays.lost"}  # fmt: skip
+    "arrays.eager", "arrays.non_numpy", "arrays.singular_states"}  # fmt: skip
 """What makers import without a part in the code: messages, files, and what looks at arguments and results in Python."""
 
 

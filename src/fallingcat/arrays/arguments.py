@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat.arrays.axes import MAX_AXES, common_axes
-from fallingcat.arrays.foreign import refuse_foreign
 from fallingcat.arrays.memory import RESULTS
+from fallingcat.arrays.non_numpy import refuse_non_numpy
 from fallingcat.errors import InputError
 from fallingcat.suggest import closest
 from fallingcat.task import Input, Task
@@ -112,7 +112,7 @@ def _rows(arrays: tuple[NDArray[Any], ...], shape: tuple[int, ...], count: int) 
 def _array(name: str, spec: Input, value: Any) -> NDArray[Any]:
     if type(value) is np.ndarray and value.dtype == FLOAT64 and value.ndim and value.shape[-1] == spec.size:
         return value
-    refuse_foreign(name, spec.name, value)
+    refuse_non_numpy(name, spec.name, value)
     a = _real(f"{name}: {spec.name}", value, f"an array of real numbers with last axis {spec.size}")
     if a.ndim == 0 or a.shape[-1] != spec.size:
         hint = ""
@@ -124,7 +124,7 @@ def _array(name: str, spec: Input, value: Any) -> NDArray[Any]:
 
 def real_array(name: str, value: Any) -> Array:
     """The real numbers of an argument that no task describes, as float64; the rest is refused in the same words."""
-    refuse_foreign("", name, value)
+    refuse_non_numpy("", name, value)
     return _real(name, value, "an array of real numbers").astype(np.float64, copy=False)
 
 

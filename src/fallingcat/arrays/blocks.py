@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat.arrays.axes import common_axes
-from fallingcat.arrays.foreign import library
-from fallingcat.arrays.sent import Sent, itself
+from fallingcat.arrays.non_numpy import library
+from fallingcat.arrays.shared_objects import SharedObject, identity
 from fallingcat.errors import InputError
 
 
@@ -26,9 +26,9 @@ class Argument:
     """Its last axes, which belong to one state; those before are batch axes."""
 
 
-def probe(function: Callable[..., Any], sent: Sent, arguments: Sequence[Argument]) -> Any:
+def probe(function: Callable[..., Any], shared: SharedObject, arguments: Sequence[Argument]) -> Any:
     """What a function returns for a batch of no states: shapes, or the error that is to be raised before anything starts."""
-    return function(*map(_no_states, arguments), sent=sent)
+    return function(*map(_no_states, arguments), shared=shared)
 
 
 def _no_states(argument: Argument) -> Any:
@@ -52,9 +52,9 @@ def _no_states(argument: Argument) -> Any:
     return np.zeros((0, *core), dtype=value.dtype)
 
 
-def blockwise(function: Callable[..., Any], where: str, sent: Sent, arguments: Sequence[Argument]) -> Any:
-    """The results of `function(*blocks, sent=...)` as Dask arrays, in the form that it returns them in."""
-    results = probe(function, sent, arguments)
+def blockwise(function: Callable[..., Any], where: str, shared: SharedObject, arguments: Sequence[Argument]) -> Any:
+    """The results of `function(*blocks, shared=...)` as Dask arrays, in the form that it returns them in."""
+    results = probe(function, shared, arguments)
     several = isinstance(results, tuple)
     shapes = [r.shape[1:] for r in (results if several else (results,))]
     arrays = [_whole(a) for a in arguments]
@@ -63,7 +63,7 @@ def blockwise(function: Callable[..., Any], where: str, sent: Sent, arguments: S
         _same_blocks(where, arguments, arrays)
     else:
         common_axes(where, {a.name: x.shape[: x.ndim - a.core] for a, x in zip(arguments, arrays, strict=True)}, own=0)
-    made = _build(function, where, sent, arrays, [a.core for a in arguments], shapes, several, unknown)
+    made = _build(function, where, shared, arrays, [a.core for a in arguments], shapes, several, unknown)
     return _form(results, made) if several else made[0]
 
 
@@ -99,7 +99,7 @@ def _whole(argument: Argument) -> Any:
 
 
 def _build(
-    function: Callable[..., Any], where: str, sent: Sent, arrays: Sequence[Any], cores: Sequence[int],
+    function: Callable[..., Any], where: str, shared: SharedObject, arrays: Sequence[Any], cores: Sequence[int],
     shapes: Sequence[tuple[int, ...]], several: bool, unknown: bool,
 ) -> list[Any]:  # fmt: skip
     """Layers that stay symbolic: their size does not depend on the number of blocks."""
@@ -112,8 +112,8 @@ def _build(
     for k, (a, core) in enumerate(zip(arrays, cores, strict=True)):
         pairs += [a, (*loop[batch - (a.ndim - core) :], *(f"argument{k}.{i}" for i in range(core)))]
     # the robot is a task of its own, on which all blocks depend: every worker gets it once
-    shared = delayed(itself, pure=True)(sent, dask_key_name=f"fallingcat-{sent.token}")
-    options = {"sent": shared, "align_arrays": not unknown, "concatenate": False}
+    node = delayed(identity, pure=True)(shared, dask_key_name=f"fallingcat-{shared.token}")
+    options = {"shared": node, "align_arrays": not unknown, "concatenate": False}
 
     def axes(output: int) -> dict[str, int]:
         return {f"result{output}.{i}": n for i, n in enumerate(shapes[output])}
@@ -144,7 +144,7 @@ class _Block:
     def __dask_tokenize__(self) -> Any:
         return self.cores, self.ones, self.function.__dask_tokenize__()  # type: ignore[attr-defined]
 
-    def __call__(self, *blocks: Any, sent: Sent) -> Any:
+    def __call__(self, *blocks: Any, shared: SharedObject) -> Any:
         plain = []
         for block, core in zip(blocks, self.cores, strict=True):
             for _ in range(core):
@@ -152,7 +152,7 @@ class _Block:
             plain.append(block)
         if self.ones is not None:
             self._compare(plain, self.ones)
-        result = self.function(*plain, sent=sent)
+        result = self.function(*plain, shared=shared)
         return tuple(result) if isinstance(result, tuple) else np.asarray(result)
 
     def _compare(self, blocks: Sequence[Any], ones: Sequence[tuple[bool, ...]]) -> None:

@@ -14,9 +14,9 @@ from fallingcat.codegen.backend import Array, Backend, Body, Place, Written, wri
 from fallingcat.codegen.builder import Function
 from fallingcat.codegen.c99 import reserved, single
 from fallingcat.codegen.c_sines import COS_SINGLE, HALF_PI_SINGLE, LARGE_SINGLE, SIN_SINGLE
-from fallingcat.codegen.far_angles import reduction
 from fallingcat.codegen.lanes import Lanes, declarations, hexadecimal
 from fallingcat.codegen.mathlib import HALF_PI, sincos
+from fallingcat.codegen.range_reduction import reduction
 from fallingcat.trace.loops import Apply, For, Index, Let, Load, Local, Look, Loops, Number, Real, Set, Statement
 from fallingcat.trace.program import Program
 

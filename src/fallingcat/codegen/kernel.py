@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from fallingcat.arrays import eager
 from fallingcat.arrays.arguments import QUATERNION_TOLERANCE, Batch, answer, check_out, check_quaternions, in_order, prepare
-from fallingcat.arrays.lost import check_batch, check_results, check_state
 from fallingcat.arrays.memory import RESULTS
+from fallingcat.arrays.singular_states import check_batch, check_results, check_state
 from fallingcat.codegen import cache, cpython, modules, native
 from fallingcat.codegen.batch import batch_core, batch_text, layout
 from fallingcat.codegen.call import call_text

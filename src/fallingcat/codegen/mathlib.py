@@ -12,8 +12,8 @@ import math
 from collections.abc import Iterable
 
 from fallingcat.codegen.arctangent import atan2
-from fallingcat.codegen.far_angles import PAIR, reduction
 from fallingcat.codegen.lanes import LaneFunction, Lanes, declarations, hexadecimal
+from fallingcat.codegen.range_reduction import PAIR, reduction
 from fallingcat.trace.program import Instruction
 
 LARGE = 1e5

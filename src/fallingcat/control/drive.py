@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fallingcat.arrays.foreign import refuse_foreign
+from fallingcat.arrays.non_numpy import refuse_non_numpy
 from fallingcat.codegen import Kernel
 from fallingcat.control.steps import generalized
 from fallingcat.errors import InputError
@@ -148,7 +148,7 @@ def _check_compiled(robot: Robot, where: str, kernel: Kernel) -> None:
 def _result(where: str, value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     """What a feedback returns as an array that fits all robots; its last axis is as in `shape`, or free where that is -1."""
     if type(value) is not np.ndarray:
-        refuse_foreign(where, "the feedback's result", value)
+        refuse_non_numpy(where, "the feedback's result", value)
         try:
             value = np.asarray(value)
         except (TypeError, ValueError):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.arrays.arguments import real_array
-from fallingcat.arrays.foreign import library, refuse_foreign
+from fallingcat.arrays.non_numpy import library, refuse_non_numpy
 from fallingcat.choices import check_choice
 from fallingcat.control import drive as drives
 from fallingcat.control.march import METHODS, March
@@ -137,7 +137,7 @@ def _whole(name: str, value: Any) -> int:
 def step_length(dt: Any, where: str = "rollout") -> float:
     """One positive number: all robots share their times."""
     if type(dt) is not float:
-        refuse_foreign(where, "dt", dt)
+        refuse_non_numpy(where, "dt", dt)
     try:
         h = float(dt)
     except (TypeError, ValueError):

@@ -14,8 +14,8 @@ from fallingcat.errors import InputError
 from fallingcat.functions import BEHIND, FUNCTIONS, quaternions
 from fallingcat.robot.bases import check_base
 from fallingcat.robot.formulas import Formulas
-from fallingcat.robot.own import CompiledFunction
 from fallingcat.robot.robot import Robot
+from fallingcat.robot.user_functions import CompiledFunction
 from fallingcat.suggest import closest
 from fallingcat.task import Input, Output, Task
 from fallingcat.text import shown

@@ -16,9 +16,9 @@ from fallingcat.frameworks.calls import Calls, with_methods
 from fallingcat.frameworks.constraint_calls import ConstraintCalls, ConstraintDoor, with_constraint_methods
 from fallingcat.frameworks.jax_primitive import Array, Operation, operation
 from fallingcat.robot.constraints import Constraints
-from fallingcat.robot.own import CompiledFunction
 from fallingcat.robot.robot import Robot
 from fallingcat.robot.runner import Wrenches
+from fallingcat.robot.user_functions import CompiledFunction
 from fallingcat.robot.wrenches import BodyWrenches, Key, Table, table, taken_apart
 from fallingcat.task import Output, Task
 

@@ -15,9 +15,9 @@ from fallingcat.frameworks.calls import Calls, Finder, Options, with_methods
 from fallingcat.frameworks.constraint_calls import ConstraintCalls, ConstraintDoor, with_constraint_methods
 from fallingcat.frameworks.torch_operator import Operator, Spread, in_graph, of_kernel, tensor
 from fallingcat.robot.constraints import Constraints
-from fallingcat.robot.own import CompiledFunction
 from fallingcat.robot.robot import Robot
 from fallingcat.robot.runner import Wrenches
+from fallingcat.robot.user_functions import CompiledFunction
 from fallingcat.robot.wrenches import BodyWrenches, Key, table, taken_apart
 from fallingcat.task import Input
 

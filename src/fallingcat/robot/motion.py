@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.arrays.arguments import real_array
-from fallingcat.arrays.foreign import library, or_later
-from fallingcat.arrays.lost import HINT
+from fallingcat.arrays.non_numpy import deferrable, library
+from fallingcat.arrays.singular_states import HINT
 from fallingcat.control.drive import Controller
 from fallingcat.control.rollout import Controls, Samples, rollout, step_length
 from fallingcat.control.simulate import simulate
@@ -83,7 +83,7 @@ class Motions(Part):
         found, states = simulate(robot, q, nu, times, controller, rtol, wrenches, own_times=end)
         return Trajectory(robot, found, *states)
 
-    @or_later
+    @deferrable
     def _rollout(
         self, q: ArrayLike, nu: ArrayLike, controls: Controls, dt: float, method: str, every: int, steps: int | None,
         wrenches: Wrenches | None = None,

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from fallingcat import __version__
-from fallingcat.arrays.sent import Sent, itself
+from fallingcat.arrays.shared_objects import SharedObject, identity
 from fallingcat.errors import FallingCatError, InputError
 from fallingcat.scale.extras import need
 from fallingcat.scale.job import Job, do_chunk
@@ -180,7 +180,7 @@ def run_on(client: Any, threads: int, job: Job, ledger: Ledger, tell: Tell) -> O
 
     outcome = Outcome()
     token = hashlib.sha256(f"{job.target.path} {os.getpid()} {time.time_ns()}".encode()).hexdigest()[:32]
-    shared = client.submit(itself, Sent(token, job, __version__), key=f"fallingcat-job-{token}")
+    node = client.submit(identity, SharedObject(token, job, __version__), key=f"fallingcat-job-{token}")
     ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
     missing, gone = _missing(job, ledger), 0.0
     running: dict[str, Any] = {}
@@ -189,7 +189,7 @@ def run_on(client: Any, threads: int, job: Job, ledger: Ledger, tell: Tell) -> O
             number = next(missing, None)
             if number is None:
                 break
-            task = client.submit(do_chunk, shared, number, key=f"fallingcat-{token}-{number}", retries=RETRIES, pure=False)
+            task = client.submit(do_chunk, node, number, key=f"fallingcat-{token}-{number}", retries=RETRIES, pure=False)
             running[task.key] = (number, task)
             task.add_done_callback(ended.put)
         if not running:

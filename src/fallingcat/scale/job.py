@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat.arrays.arguments import QUATERNION_TOLERANCE
-from fallingcat.arrays.sent import Sent
+from fallingcat.arrays.shared_objects import SharedObject
 from fallingcat.errors import SingularWarning
 from fallingcat.functions import quaternions
 from fallingcat.robot.robot import Robot
@@ -143,7 +143,7 @@ def _states_with_nan(results: Mapping[str, Array]) -> int:
     return int(np.sum(lost))
 
 
-def do_chunk(sent: Sent, number: int) -> dict[str, Any]:
+def do_chunk(shared: SharedObject, number: int) -> dict[str, Any]:
     """The task of a worker."""
-    job: Job = sent.value
+    job: Job = shared.value
     return job.do(number)

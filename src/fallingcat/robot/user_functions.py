@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat.arrays.arguments import in_order
-from fallingcat.arrays.foreign import LazyArrayError
+from fallingcat.arrays.non_numpy import LazyArrayError
 from fallingcat.codegen import Kernel
 from fallingcat.errors import InputError, TraceError
 from fallingcat.functions import Velocities, configuration_input, what_is_singular
@@ -70,9 +70,9 @@ class CompiledFunction:
         except LazyArrayError:
             if out is not None:
                 raise
-        from fallingcat.robot.deferred import function_later
+        from fallingcat.robot.deferred import defer_function
 
-        return function_later(self, values)
+        return defer_function(self, values)
 
     @property
     def vjp(self) -> Derivative:
