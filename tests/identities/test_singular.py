@@ -9,7 +9,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.algorithms import configuration
-from fallingcat.algorithms.singular import idle_joints, is_singular
+from fallingcat.algorithms.singular import is_singular, zero_inertia_joints
 from fallingcat.errors import SingularError
 from trees import random_tree
 
@@ -193,7 +193,7 @@ def test_a_long_chain_is_not_taken_for_singular() -> None:
         b.link(f"link{k + 1}", mass=1.0, com=(0.5, 0, 0), inertia=(0.01, 0.0, 0.0, 0.01, 0.0, 0.01))
         b.joint(f"joint{k}", "revolute", f"link{k}", f"link{k + 1}", axis=(0, 1, 0), xyz=(1, 0, 0))
     model = fc.load(b).model
-    assert idle_joints(model, configuration.neutral(model)) == []
+    assert zero_inertia_joints(model, configuration.neutral(model)) == []
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ class Distance(Rows):
 
 
 @dataclass(frozen=True)
-class Held(Rows):
+class HeldJoint(Rows):
     """All degrees of freedom of a joint are held where the anchor says, or follow a reference from there."""
 
     joint: int
@@ -146,7 +146,7 @@ class Held(Rows):
 
 
 @dataclass(frozen=True)
-class Coupled(Rows):
+class CoupledJoints(Rows):
     """The coordinate x of one joint is a polynomial of that of another, x = p(y) = c0 + c1 y + c2 y^2 + ...
 
     J nu = x' - p_1 y',     J dnu + drift = x'' - p_1 y'' - p_2 y'^2,     p_k the k-th derivative of p        (1)
@@ -205,7 +205,7 @@ class Coupled(Rows):
 
 
 @dataclass(frozen=True)
-class Own(Rows):
+class UserRows(Rows):
     """Rows whose violation is a function of q, differentiated by first-order numbers within first-order numbers."""
 
     function: Callable[[Sequence[Any]], Sequence[Any]]

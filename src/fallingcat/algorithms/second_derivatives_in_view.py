@@ -53,7 +53,7 @@ def inverse_dynamics_second_derivatives(
 
 
 @dataclass(frozen=True)
-class Way:
+class Direction:
     """The blocks of the base by which nu and dnu go, 6 x 6, for its six columns; Y is the part of A that comes from y."""
 
     V: Matrix
@@ -77,10 +77,14 @@ class StateInView:
         return self.view.X[:6, :6]
 
     @cached_property
-    def ways(self) -> dict[str, Way]:
+    def ways(self) -> dict[str, Direction]:
         """(1), (2), (3)."""
         none, U, Y, D = Matrix.zero(6, 6), self.turn(self.nu), self.turn(self.y), self.drift(self.nu)
-        return {"q": Way(U, Y - D @ U, Y), "nu": Way(self.X, -(D @ self.X), none), "dnu": Way(none, self.X, none)}
+        return {
+            "q": Direction(U, Y - D @ U, Y),
+            "nu": Direction(self.X, -(D @ self.X), none),
+            "dnu": Direction(none, self.X, none),
+        }
 
     def turn(self, v: Vector) -> Matrix:
         return self.view.turn_6(*_skews(v))

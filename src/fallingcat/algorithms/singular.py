@@ -24,30 +24,30 @@ CONFIGURATIONS = 2
 
 def is_singular(model: Model) -> bool:
     """Is the mass matrix singular whatever the configuration?"""
-    return bool(always_idle(model))
+    return bool(always_zero_inertia(model))
 
 
-def always_idle(model: Model) -> list[str]:
+def always_zero_inertia(model: Model) -> list[str]:
     """The joints that meet no inertia, if the mass matrix is singular whatever the configuration: those of the last one drawn."""
     draw = random.Random(1)
     idle: list[str] = []
     for _ in range(CONFIGURATIONS):
         step = [draw.uniform(-1.0, 1.0) for _ in range(model.nv)]
-        idle = idle_joints(model, integrate(model, neutral(model), step))
+        idle = zero_inertia_joints(model, integrate(model, neutral(model), step))
         if not idle:
             break
     return idle
 
 
-def idle_joints(model: Model, q: Vector) -> list[str]:
+def zero_inertia_joints(model: Model, q: Vector) -> list[str]:
     """The joints that meet no inertia at a configuration of floats, outermost first; the same in every representation."""
     if model.floating:  # in its own axes, where the mass matrix does not depend on where the base is
         model = replace(model, bodies=(replace(model.bodies[0], joint=FreeFlyer()), *model.bodies[1:]))
-    idle = set(_lost_dofs(model, list(q)))
+    idle = set(_zero_pivots(model, list(q)))
     return [body.joint_name for i, body in reversed(list(enumerate(model.bodies))) if idle & set(model.dofs(i))]
 
 
-def _lost_dofs(model: Model, q: list[float]) -> list[int]:
+def _zero_pivots(model: Model, q: list[float]) -> list[int]:
     """The entries of nu whose pivots are lost; a pivot that is NaN because another one is lost does not count."""
     least = least_pivots_by_dof(model)
     if model.mimics:  # joints that follow others couple distant branches: no articulated bodies

@@ -143,11 +143,11 @@ def _real(name: str, value: Any, expected: str) -> NDArray[Any]:
         raise InputError(f"{name} is not an array", expected=expected, got=f"{type(value).__name__}: {error}") from None
     if a.dtype.kind not in "fiub":
         hint = "complex numbers run through fallingcat.algorithms, not through arrays" if a.dtype.kind == "c" else ""
-        raise InputError(f"{name} does not hold real numbers", expected=expected, got=_words(value, a), hint=hint)
+        raise InputError(f"{name} does not hold real numbers", expected=expected, got=_described(value, a), hint=hint)
     return a
 
 
-def _words(value: Any, a: NDArray[Any]) -> str:
+def _described(value: Any, a: NDArray[Any]) -> str:
     return "None" if value is None else f"{type(value).__name__} of dtype {a.dtype}"
 
 
@@ -226,7 +226,7 @@ def _plain_out(name: str, output: str, given: Any, shape: tuple[int, ...]) -> Ar
         raise InputError(f"{name}: out for {output} does not fit", expected=expected, got=f"{a.dtype} {a.shape}")
     if not a.flags.writeable:
         raise InputError(f"{name}: out for {output} is read-only", hint="pass an array that owns writable memory")
-    if not a.flags.forc and _folded(a):
+    if not a.flags.forc and _overlaps_itself(a):
         raise InputError(
             f"{name}: out for {output} has entries that share memory", expected=expected, got=f"strides {a.strides}",
             hint="a broadcast array has no room for different numbers; pass one of its own",
@@ -234,7 +234,7 @@ def _plain_out(name: str, output: str, given: Any, shape: tuple[int, ...]) -> Ar
     return a
 
 
-def _folded(a: Array) -> bool:
+def _overlaps_itself(a: Array) -> bool:
     """Do several entries lie in one place? Not if every step is longer than all shorter steps together reach."""
     reach = a.itemsize
     steps = sorted((abs(step), n) for step, n in zip(a.strides, a.shape, strict=True) if n > 1)

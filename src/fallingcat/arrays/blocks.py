@@ -62,7 +62,7 @@ def blockwise(function: Callable[..., Any], where: str, shared: SharedObject, ar
     if unknown:
         _same_blocks(where, arguments, arrays)
     else:
-        common_axes(where, {a.name: x.shape[: x.ndim - a.core] for a, x in zip(arguments, arrays, strict=True)}, own=0)
+        common_axes(where, {a.name: x.shape[: x.ndim - a.core] for a, x in zip(arguments, arrays, strict=True)}, core=0)
     made = _build(function, where, shared, arrays, [a.core for a in arguments], shapes, several, unknown)
     return _form(results, made) if several else made[0]
 

@@ -43,7 +43,7 @@ def apply(
         values.append(value)
         dims.append(core)
     batch = {str(d) for v in values if isinstance(v, xr.DataArray) for d in v.dims}
-    named = [_unlike(labels, batch) for labels in outputs]
+    named = [_unused_names(labels, batch) for labels in outputs]
     _same_coordinates(xr, where, arguments, values)
     cores = [[a.dim for a in o.axes] for o in named]
     results = xr.apply_ufunc(run, *values, input_core_dims=dims, output_core_dims=cores, dask="allowed", join="exact")
@@ -97,7 +97,7 @@ def _in_order(where: str, name: str, value: Any, dim: str, axis: Axis) -> Any:
     return value.sel({dim: list(axis.labels)})
 
 
-def _unlike(labels: Labels, batch: set[str]) -> Labels:
+def _unused_names(labels: Labels, batch: set[str]) -> Labels:
     """Axes whose names no batch axis has."""
     axes = tuple(Axis(a.dim + "_of_result" if a.dim in batch else a.dim, a.labels) for a in labels.axes)
     return Labels(labels.name, axes, labels.attrs)

@@ -55,12 +55,12 @@ class Memory:
     @property
     def kept(self) -> int:
         """Bytes that are kept and not in use."""
-        self._ended_with(0)
+        self._reclaim(0)
         return sum(size * len(pieces) for size, pieces in list(self._unused.items()))
 
     def give_back(self) -> None:
         """Give all memory that is not in use back to the system."""
-        self._ended_with(0)
+        self._reclaim(0)
         self._unused.clear()
 
     def empty(self, shape: tuple[int, ...]) -> Array:
@@ -68,9 +68,9 @@ class Memory:
         size = 8 * math.prod(shape)
         if not SMALL <= size <= self._limit:
             return np.empty(shape)
-        memory: Any = self._ended_with(size) if self._ended else None
+        memory: Any = self._reclaim(size) if self._ended else None
         if memory is None:
-            memory = self._kept_with(size)
+            memory = self._take_unused(size)
         if memory is None:
             memory = (ctypes.c_char * (size + ALIGNMENT))()
         watched = np.ndarray(shape, np.float64, memory, -ctypes.addressof(memory) % ALIGNMENT)
@@ -81,7 +81,7 @@ class Memory:
             self._watches[id(watch)] = watch
         return result
 
-    def _ended_with(self, size: int) -> Any:
+    def _reclaim(self, size: int) -> Any:
         """Memory of that size from a result that has ended; that of all others is kept. An interrupt may lose some, no more."""
         found = None
         while self._ended:
@@ -97,7 +97,7 @@ class Memory:
                 self._keep(memory)
         return found
 
-    def _kept_with(self, size: int) -> Any:
+    def _take_unused(self, size: int) -> Any:
         pieces = self._unused.get(size)
         try:
             return pieces.pop() if pieces else None

@@ -139,7 +139,7 @@ class _Entry:
         f.begin(new)
         self._into_new(data)
         f.begin(given)
-        self._into_given(data, out)
+        self._into_out(data, out)
         f.begin(self.python)
         path = f.call("ptr", "fc_PyObject_Vectorcall", "ptr %self", "ptr %args", "i64 %nargs", "ptr %kwnames")
         f.give(path)
@@ -193,7 +193,7 @@ class _Entry:
             f.require(f.same(f.load("i64", dimensions, 8 * k), str(n), "i64"), self.python)
         return f.load("ptr", a, cpython.DATA)
 
-    def _apart(self, a: str, size_a: int, b: str, size_b: int) -> None:
+    def _disjoint(self, a: str, size_a: int, b: str, size_b: int) -> None:
         """Go on if two pieces of memory share nothing."""
         f = self.f
         if size_a and size_b:
@@ -227,11 +227,11 @@ class _Entry:
             "ptr", "fc_NewFromDescr", f"ptr {self.array_type}", f"ptr {self.float64}", f"i32 {len(output.shape)}",
             f"ptr {dimensions}", "ptr null", "ptr null", "i32 0", "ptr null",
         )  # fmt: skip
-        self._or_give_back(array, made)
+        self._require_object(array, made)
         made.append(array)
         return f.load("ptr", array, cpython.DATA)
 
-    def _into_given(self, data: Sequence[str], out: str) -> None:
+    def _into_out(self, data: Sequence[str], out: str) -> None:
         f = self.f
         objects = self._items(out) if self.several else [out]
         places: list[str] = []
@@ -239,7 +239,7 @@ class _Entry:
         for a, output in zip(objects, self.outputs, strict=True):
             place = self._output(a, output)
             for other, size in zip((*data, *places), sizes, strict=False):
-                self._apart(place, output.size, other, size)
+                self._disjoint(place, output.size, other, size)
             places.append(place)
         self._compute([*data, *places], [])
         for a in objects:
@@ -296,14 +296,14 @@ class _Entry:
         """A named tuple is a tuple: allocated by its type and filled. Takes over the references to the objects."""
         f = self.f
         result = f.call("ptr", "fc_PyType_GenericAlloc", f"ptr {f.load('ptr', '@fc_results_type')}", f"i64 {len(objects)}")
-        self._or_give_back(result, objects)
+        self._require_object(result, objects)
         if tuple.__basicsize__ > cpython.TUPLE_HASH:  # Python 3.14 keeps the hash there, or that it is not known yet
             f.store("i64", "-1", result, cpython.TUPLE_HASH)
         for j, x in enumerate(objects):
             f.store("ptr", x, result, ITEMS + 8 * j)
         return result
 
-    def _or_give_back(self, new: str, made: Sequence[str]) -> None:
+    def _require_object(self, new: str, made: Sequence[str]) -> None:
         """Go on if there is a new object; else drop those that were made, and give the error that is set."""
         f = self.f
         fine, fail = f.label("fine"), f.label("fail")

@@ -17,7 +17,7 @@ from fallingcat.codegen.c_sines import COS_SINGLE, HALF_PI_SINGLE, LARGE_SINGLE,
 from fallingcat.codegen.lanes import Lanes, declarations, hexadecimal
 from fallingcat.codegen.mathlib import HALF_PI, sincos
 from fallingcat.codegen.range_reduction import reduction
-from fallingcat.trace.loops import Apply, For, Index, Let, Load, Local, Look, Loops, Number, Real, Set, Statement
+from fallingcat.trace.loops import Apply, For, Index, Let, Load, Local, Lookup, Loops, Number, Real, Set, Statement
 from fallingcat.trace.program import Program
 
 ONE = Lanes(1)
@@ -151,7 +151,7 @@ class IRBody(Body):
         f = self.f
         if isinstance(s, For):
             self._for(s)
-        elif isinstance(s, Look):
+        elif isinstance(s, Lookup):
             index = self._index(s.row * self._widths[s.table] + s.column)
             at = f.value(f"getelementptr i32, ptr @{self.name}_{s.table}, i32 {index}")
             self.wholes[s.name] = f.value(f"load i32, ptr {at}, align 4")

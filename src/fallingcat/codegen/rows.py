@@ -84,7 +84,7 @@ def rows_text(task: Task, workspace: int) -> str:
     """The module text with `fc_many`, `fc_rows` and the `fc_bind` that `fc_many` needs."""
     inputs, outputs, checked = task.inputs, task.outputs, task.explain is not None
     many = _many(inputs, outputs, workspace, checked)
-    return "\n".join([_DECLARATIONS, _lost(), _guarded(inputs, outputs), _rows(inputs, outputs), many])
+    return "\n".join([_DECLARATIONS, _any_nan(), _guarded(inputs, outputs), _rows(inputs, outputs), many])
 
 
 _DECLARATIONS = """
@@ -138,7 +138,7 @@ def _many(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int
     for j, shape in enumerate(shapes):
         a = f.load("ptr", "%args", 8 * j)
         f.require(f.same(f.load("ptr", a, cpython.TYPE), array_type), refuse)
-        rows = _plain_rows(f, a, float64, shape, DENSE if j < len(inputs) else DENSE | cpython.WRITEABLE, refuse)
+        rows = _contiguous_rows(f, a, float64, shape, DENSE if j < len(inputs) else DENSE | cpython.WRITEABLE, refuse)
         f.require(f.same(rows, total, "i64") if total else f.value(f"icmp sgt i64 {rows}, 0"), refuse)
         total = total or rows
         arrays.append(a)
@@ -154,7 +154,7 @@ def _many(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int
     if checked and outputs[0].size:
         first = f.load("ptr", pointers, 8 * len(inputs))
         f.require(f.same(bad, "0", "i64"), refuse)
-        bad = f.call("i64", "fc_lost", f"i64 {total}", f"ptr {first}", f"i64 {outputs[0].size}")
+        bad = f.call("i64", "fc_any_nan", f"i64 {total}", f"ptr {first}", f"i64 {outputs[0].size}")
     f.give(_answer(f, bad))
     f.begin(refuse)
     f.give(_answer(f, "1"))
@@ -163,7 +163,7 @@ def _many(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int
     return f.text
 
 
-def _plain_rows(f: Function, a: str, float64: str, shape: tuple[int, ...], flags: int, refuse: str) -> str:
+def _contiguous_rows(f: Function, a: str, float64: str, shape: tuple[int, ...], flags: int, refuse: str) -> str:
     """Go on if an array holds rows of that shape, one after the other; how many."""
     right_type = f.same(f.load("ptr", a, cpython.DESCR), float64)
     right_axes = f.same(f.load("i32", a, cpython.NDIM), str(1 + len(shape)), "i32")
@@ -235,9 +235,9 @@ def _shared_memory(
     return f.value(f"zext i1 {shared} to i64")
 
 
-def _lost() -> str:
-    """i64 fc_lost(i64 rows, ptr numbers, i64 stride): 2 if any row begins with NaN, else 0."""
-    f = Function("fc_lost", "i64", ("i64 %rows", "ptr %numbers", "i64 %stride"), internal=True)
+def _any_nan() -> str:
+    """i64 fc_any_nan(i64 rows, ptr numbers, i64 stride): 2 if any row begins with NaN, else 0."""
+    f = Function("fc_any_nan", "i64", ("i64 %rows", "ptr %numbers", "i64 %stride"), internal=True)
     loop, done = f.label("loop"), f.label("done")
     f.go(loop)
     f.begin(loop)

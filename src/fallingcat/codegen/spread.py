@@ -35,11 +35,11 @@ def spread(table: Array, values: NDArray[Any], size: int) -> NDArray[Any]:
     *shape, width = values.shape
     out = np.zeros((*shape, size))
     if _native()(table, np.ascontiguousarray(values), out, math.prod(shape), width, size) is not None:
-        raise _beside(table, width, size)
+        raise _out_of_range(table, width, size)
     return out
 
 
-def _beside(table: Array, width: int, size: int) -> InputError:
+def _out_of_range(table: Array, width: int, size: int) -> InputError:
     wanted = f"rows of {int(table[:, 1].max()) + 1} or more numbers, for {int(table[:, 2].max()) + 1} or more"
     return InputError("a table of wrenches has indices out of range", expected=wanted, got=f"rows of {width}, for {size}")
 
@@ -47,7 +47,7 @@ def _beside(table: Array, width: int, size: int) -> InputError:
 def plainly(table: Array, values: NDArray[Any], size: int) -> NDArray[Any]:
     """The same in Python, for numbers and for symbols."""
     if len(table) and (table[:, 1].max() >= values.shape[-1] or table[:, 2].max() >= size):
-        raise _beside(table, values.shape[-1], size)
+        raise _out_of_range(table, values.shape[-1], size)
     out = np.full((*values.shape[:-1], size), 0.0, dtype=values.dtype)
     for factor, source, target in table.tolist():
         out[..., int(target)] += factor * values[..., int(source)]

@@ -6,7 +6,7 @@ reads the call frame by the layout of XLA's C API (xla/ffi/api/c_api.h, API 0.x;
 shapes and quaternions, and runs the same machine code as a call from Python, on any thread and without the interpreter. What
 does not fit becomes an error of XLA that names the argument.
 
-One handler is for one state, another for batches: shapes are known when XLA compiles. `fc_seen` tells, after XLA has asked the
+One handler is for one state, another for batches: shapes are known when XLA compiles. `fc_call_frame_size` tells, after XLA has asked the
 handler for its metadata, how large XLA's structs are; a handler is used only if that is as it should be.
 """
 
@@ -65,7 +65,7 @@ class Handler:
 
     def frame_size(self) -> int:
         """Of the call frame with which XLA has asked for metadata; 0 if it has not."""
-        return int(ctypes.CFUNCTYPE(ctypes.c_int64)(self._code.address("fc_seen"))())
+        return int(ctypes.CFUNCTYPE(ctypes.c_int64)(self._code.address("fc_call_frame_size"))())
 
 
 def handler_text(task: Task, workspace: int, batch: bool, minor: int) -> str:
@@ -82,7 +82,7 @@ define void @fc_bind(ptr %kernel) {
   store ptr %kernel, ptr @fc_kernel, align 8
   ret void
 }
-define i64 @fc_seen() {
+define i64 @fc_call_frame_size() {
   %size = load i64, ptr @fc_frame_size, align 8
   ret i64 %size
 }"""

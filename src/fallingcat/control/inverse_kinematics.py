@@ -72,7 +72,7 @@ def inverse_kinematics(
     home = None if posture is None else _configuration(robot, "posture", posture)
     if home is not None:
         shapes["posture"] = home.shape[:-1]
-    shape = common_axes("inverse_kinematics", shapes, own=0)
+    shape = common_axes("inverse_kinematics", shapes, core=0)
     problem = problem.spread(shape)
     q = problem.inside(np.array(np.broadcast_to(start, (*shape, robot.nq)).reshape(-1, robot.nq)))
     steps = whole("inverse_kinematics", "max_iterations", max_iterations)

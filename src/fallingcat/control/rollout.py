@@ -155,7 +155,7 @@ def _driven(robot: Robot, q: Any, nu: Any, controls: Any, h: float, wrenches: An
     else:
         torques = real_array("rollout: controls", controls)
         motion = start(robot, "rollout", q, nu, h, wrenches, torques.shape[:-2])
-        tau, inputs, drive = drives.given(robot, "rollout", torques, motion.nu.shape[:-1])
+        tau, inputs, drive = drives.open_loop(robot, "rollout", torques, motion.nu.shape[:-1])
     return replace(motion, tau=tau, inputs=inputs), drive
 
 

@@ -357,7 +357,7 @@ def prepared(
         h = np.array(np.nan)
     if not np.isfinite(stand_in(h, symbol=0.0)).all():
         raise InputError(f"{task.name}: dt is not a time", expected="a number, or one for each state", got=repr(dt))
-    shape = common_axes(task.name, {"dt": h.shape, "the states": batch.shape}, own=0)
+    shape = common_axes(task.name, {"dt": h.shape, "the states": batch.shape}, core=0)
     results = robot._results(task, shape, out)
     q, nu, tau, *wrenches = (
         np.ascontiguousarray(robot._numbers(a if a.shape[:-1] == shape else np.broadcast_to(a, (*shape, a.shape[-1]))))

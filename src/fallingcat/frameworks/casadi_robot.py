@@ -15,7 +15,7 @@ from fallingcat.codegen import Kernel
 from fallingcat.errors import InputError
 from fallingcat.frameworks.calls import COMPOSED, NAMES, Calls, with_methods
 from fallingcat.frameworks.casadi_symbols import symbolic
-from fallingcat.frameworks.constraint_calls import CONSTRAINT_NAMES, ConstraintCalls, ConstraintDoor, with_constraint_methods
+from fallingcat.frameworks.constraint_calls import CONSTRAINT_NAMES, ConstraintCalls, ConstraintMethods, with_constraint_methods
 from fallingcat.functions import FUNCTIONS
 from fallingcat.robot.constraint_sets import unactuated
 from fallingcat.robot.constraint_tasks import optional
@@ -86,7 +86,7 @@ class CasadiRobot:
 
 
 @with_constraint_methods
-class CasadiConstraints(ConstraintDoor):
+class CasadiConstraints(ConstraintMethods):
     """The functions of constraints over CasADi's matrices, as in `CasadiRobot`. Where they hold is part of each function."""
 
     _calls: _ConstraintCalls

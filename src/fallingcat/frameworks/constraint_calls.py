@@ -137,7 +137,7 @@ class _Weighted:
         return total
 
 
-class ConstraintDoor:
+class ConstraintMethods:
     """What the objects that a user holds have in common; their functions go by way of `_calls`."""
 
     constraints: Constraints

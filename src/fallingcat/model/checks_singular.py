@@ -26,12 +26,12 @@ _LOST = 1e-10
 def check_moving_tips(description: Description, bodies: list[WeldedBody], report: Report) -> None:
     """For a description without other errors: reports joints that move nothing."""
     weightless = _weightless_branches(bodies)
-    idle = {body.entrance.name for body in bodies if body.entrance is not None and _moves_nothing(body, weightless)}
+    idle = {body.parent_joint.name for body in bodies if body.parent_joint is not None and _moves_nothing(body, weightless)}
     groups = _groups(description)
     explained: set[str] = set()
     # From the root outwards, so that a weightless branch is reported once, at its first joint.
     for body in bodies:
-        joint = body.entrance
+        joint = body.parent_joint
         if joint is None:
             continue
         # A follower is judged together with its leader, since they are one coordinate.
@@ -39,9 +39,9 @@ def check_moving_tips(description: Description, bodies: list[WeldedBody], report
         guilty = bool(together) and all(member.name in idle for member in together)
         if guilty and joint.name not in explained:
             armature = any(member.armature > 0 for member in together)
-            _report_idle(joint, body, joint.child in weightless, armature, report)
+            _report_zero_inertia(joint, body, joint.child in weightless, armature, report)
         if joint.name in explained or (guilty and joint.child in weightless):
-            explained.update(leaving.name for leaving in body.exits)
+            explained.update(leaving.name for leaving in body.child_joints)
 
 
 def check_neutral(description: Description, bodies: list[WeldedBody], report: Report) -> None:
@@ -54,15 +54,20 @@ def check_neutral(description: Description, bodies: list[WeldedBody], report: Re
         return
     articulated = {body.links[0].name: body.inertia.copy() for body in bodies}
     composite = {body.links[0].name: body.inertia.copy() for body in bodies}
-    parents = {joint.child: body for body in bodies for joint in body.exits}
+    parents = {joint.child: body for body in bodies for joint in body.child_joints}
     all_move = True
     for body in reversed(bodies):
-        joint, name = body.entrance, body.links[0].name
+        joint, name = body.parent_joint, body.links[0].name
         if not np.isfinite(composite[name]).all():
             all_move = False
             continue
         if joint is None:
-            if all_move and body.inertia.any() and not description.world and _base_is_idle(articulated[name], composite[name]):
+            if (
+                all_move
+                and body.inertia.any()
+                and not description.world
+                and _base_has_zero_inertia(articulated[name], composite[name])
+            ):
                 report.warning(
                     "no inertia resists some rotation of the robot as a whole: with a floating base the mass matrix is singular, "
                     "and forward dynamics impossible",
@@ -88,7 +93,7 @@ def check_neutral(description: Description, bodies: list[WeldedBody], report: Re
         composite[parent.links[0].name] += X.T @ composite[name] @ X
 
 
-def _base_is_idle(articulated: Array, composite: Array) -> bool:
+def _base_has_zero_inertia(articulated: Array, composite: Array) -> bool:
     """Can a free base with this inertia (angular part first) move without moving any mass?"""
     turns, couples, slides = articulated[:3, :3], articulated[:3, 3:], articulated[3:, 3:]
     if np.linalg.eigvalsh(slides)[0] <= _LOST * np.trace(composite[3:, 3:]):
@@ -103,7 +108,7 @@ def _to_child(R: Array, p: Array) -> Array:
     return np.block([[R.T, np.zeros((3, 3))], [-R.T @ cross, R.T]])
 
 
-def _report_idle(joint: Joint, body: WeldedBody, weightless: bool, armature: bool, report: Report) -> None:
+def _report_zero_inertia(joint: Joint, body: WeldedBody, weightless: bool, armature: bool, report: Report) -> None:
     moved = listed([link.name for link in body.links])
     if weightless:
         what = f"the joint moves {moved}, without mass and inertia there or beyond"
@@ -126,7 +131,7 @@ def _weightless_branches(bodies: list[WeldedBody]) -> set[str]:
     """The first links of bodies that neither have nor carry any mass or inertia."""
     weightless: set[str] = set()
     for body in reversed(bodies):
-        if not body.inertia.any() and all(joint.child in weightless for joint in body.exits):
+        if not body.inertia.any() and all(joint.child in weightless for joint in body.child_joints):
             weightless.add(body.links[0].name)
     return weightless
 
@@ -148,10 +153,10 @@ def _moves_nothing(body: WeldedBody, weightless: set[str]) -> bool:
     """Whether some motion of the body's joint alone has no kinetic energy, whatever the pose."""
     if body.links[0].name in weightless:
         return True
-    if body.exits or body.entrance is None or not np.isfinite(body.inertia).all():
+    if body.child_joints or body.parent_joint is None or not np.isfinite(body.inertia).all():
         # Masses further out may lie on the axis in one pose, but hardly in all of them.
         return False
-    S = _motions(body.entrance)
+    S = _motions(body.parent_joint)
     return bool(np.linalg.eigvalsh(S.T @ body.inertia @ S)[0] <= _EMPTY * np.trace(body.inertia))
 
 

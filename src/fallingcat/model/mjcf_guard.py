@@ -122,7 +122,7 @@ def _check(element: Element, report: Report, file: str) -> int:
         if _NOT_FINITE.fullmatch(value):
             _say(report, element, f"{printable(attribute)} holds numbers that are not finite", "write plain numbers", file)
     if element.tag in _SIZES:
-        numbers = [_whole(element, attribute) for attribute in _SIZES[element.tag]]
+        numbers = [_integer(element, attribute) for attribute in _SIZES[element.tag]]
         if numbers[0] * numbers[1] > MOST_NUMBERS or max(numbers) > _LARGEST:
             _say(report, element, f"the <{element.tag}> is too large", "make it smaller: it is no part of the dynamics", file)
     if element.tag in _COUNTS:
@@ -132,12 +132,12 @@ def _check(element: Element, report: Report, file: str) -> int:
         total += 4 * product
     if element.tag == "size" or (element.tag == "numeric" and element.get("size")):
         for attribute in element.attributes:
-            if attribute not in ("memory", "name", "data") and _whole(element, attribute) > _LARGEST:
+            if attribute not in ("memory", "name", "data") and _integer(element, attribute) > _LARGEST:
                 _say(report, element, f"{printable(attribute)} asks for too much", f"write at most {_LARGEST}", file)
-    return total * max(1, _whole(element, "count")) if element.tag == "replicate" else total
+    return total * max(1, _integer(element, "count")) if element.tag == "replicate" else total
 
 
-def _whole(element: Element, attribute: str) -> int:
+def _integer(element: Element, attribute: str) -> int:
     return _number(element.get(attribute) or "0")
 
 

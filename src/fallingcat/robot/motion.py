@@ -61,7 +61,7 @@ class Motions(Part):
         t: Array = h * (every * np.arange(made.q.shape[-2], dtype=np.float64))
         if type(made.q) is not np.ndarray:
             return Rolled.labelled(t, made)  # type: ignore[return-value]
-        _refuse_lost(robot, made, t)
+        _refuse_non_finite(robot, made, t)
         return Trajectory(robot, t, *made)
 
     def simulate(
@@ -152,7 +152,7 @@ class Rolled(NamedTuple):
         return cls(parts[0].coords["time"].rename("t"), *parts)
 
 
-def _refuse_lost(robot: Robot, made: Samples, t: Array) -> None:
+def _refuse_non_finite(robot: Robot, made: Samples, t: Array) -> None:
     """Raise where a motion has left the numbers, and say when, and at which joint if the mass matrix is singular there."""
     lost = ~np.isfinite(made.nu).all(axis=-1) | ~np.isfinite(made.q).all(axis=-1) | ~np.isfinite(made.dnu).all(axis=-1)
     if not lost.any():

@@ -125,7 +125,7 @@ def _run(
         ledger.forget()
         raise
     finally:
-        ledger.let_go()
+        ledger.release()
 
 
 def _finish(

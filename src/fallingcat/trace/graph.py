@@ -45,13 +45,13 @@ class Graph:
         if index is None:
             index = len(self.nodes)
             if index >= self._next:
-                self._grown(index)
+                self._check_size(index)
             self._known[node] = index
             self.nodes.append(node)
             self.constants.append(constant)
         return index
 
-    def _grown(self, size: int) -> None:
+    def _check_size(self, size: int) -> None:
         """A word on the way, and an end where going on makes no sense."""
         if size >= self._allowed:
             raise TooManyNodesError
