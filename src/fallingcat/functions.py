@@ -70,8 +70,8 @@ def task(
 
     evaluate = Evaluate(model, name, wrenches, inputs, actuation, tuple(sorted(options.items())))
     # A user's own algorithm, joint or factor may change while its name stays: there the traced program is the key.
-    own = is_library_code(function.algorithm, model) and not any(map(callable, options.values()))
-    key = f"{name} {wrenches} {inputs} {actuation} {evaluate.options} {model.digest}" if own else ""
+    library = is_library_code(function.algorithm, model) and not any(map(callable, options.values()))
+    key = f"{name} {wrenches} {inputs} {actuation} {evaluate.options} {model.digest}" if library else ""
     explain = ZeroInertia(model) if function.inverts else None
     return Task(function.method or name, tuple(vectors), outputs, evaluate, key, function.results, explain)
 
@@ -105,7 +105,7 @@ def _check_wrenches(name: str, function: Function, axes: Any) -> None:
 
 @dataclass(frozen=True)
 class ZeroInertia:
-    """Says which joints meet no inertia at a state, in words; nothing if all do. Can be pickled."""
+    """The joints that meet no inertia at a state, in words; empty if all meet some. Can be pickled."""
 
     model: Model
 
@@ -149,7 +149,7 @@ class Evaluate:
 
 
 def what_is_singular(model: Model, q: Sequence[float]) -> str:
-    """The joints that meet no inertia at a configuration, in words; empty if all do."""
+    """The joints that meet no inertia at a configuration, in words; empty if all meet some."""
     joints = zero_inertia_joints(model, q)
     return f"at this configuration no inertia resists {_in_words(model, joints)}" if joints else ""
 

@@ -1,4 +1,4 @@
-"""Is what a task runs the library's own code, so that a name says what it does?
+"""Is what a task runs the code of this library, and not patched, so that a name identifies it?
 
 The cache knows an algorithm by its name and the digest of the library's source, and need not trace it. That holds only
 while the algorithm and the classes of the model come from that source, and nothing else has been put in their place.
@@ -70,5 +70,5 @@ _KNOWN = tuple((space.get, *_functions(space)) for space in _namespaces())
 
 
 def unpatched() -> bool:
-    """Does every function of the algorithms, and of what they use, stand where it stood when the library was imported?"""
+    """Are the functions of the algorithms, and of what they use, those that were imported, with none monkeypatched?"""
     return all(all(map(is_, map(get, names), values)) for get, names, values in _KNOWN)

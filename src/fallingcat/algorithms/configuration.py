@@ -17,7 +17,7 @@ from fallingcat.spatial.vec3 import Mat, Vec, skew
 
 
 def _independent(model: Model) -> list[Body]:
-    """Bodies whose joints have coordinates of their own, in the order of the coordinates."""
+    """Bodies whose joints are independent (not mimics), in the order of the coordinates."""
     return sorted((body for body in model.bodies if not body.mimics), key=lambda body: body.q_at)
 
 

@@ -1,4 +1,4 @@
-"""More constraint rows: a distance, joints that are held or coupled, and rows of one's own."""
+"""More constraint rows: a distance, joints that are held or coupled, and user-defined rows."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ class CoupledJoints(Rows):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# One's own
+# User-defined rows
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ class UserRows(Rows):
 
 
 def _joints(model: Model) -> list[int]:
-    """Joints with coordinates of their own."""
+    """Independent joints (not mimics)."""
     return [i for i, body in enumerate(model.bodies) if not body.mimics]
 
 

@@ -45,7 +45,7 @@ class InverseDynamicsSecondDerivatives(NamedTuple):
 
 @dataclass(frozen=True)
 class AxisSubtree:
-    """An axis i, and all that its joint carries, in common coordinates."""
+    """An axis i, and the subtree that its joint carries, in common coordinates."""
 
     S: Motion
     Pd: Motion
@@ -163,7 +163,7 @@ def _by_descendants_of_both(a: Axes, at: list[AxisSubtree], tables: Tables, i: i
 
 
 def _axis_subtrees(model: Model, q: Vector, nu: Vector, dnu: Vector) -> tuple[Axes, list[AxisSubtree]]:
-    """The axes of the robot in the order of nu, each with its columns and the composite quantities of its body."""
+    """The axes of the robot in the order of nu, each with its columns and the composite quantities of its subtree."""
     r = common(model, q)
     v = velocities(r, nu)
     acceleration = accelerations(r, velocity_products(r, nu, v), dnu, r.gravity)

@@ -152,7 +152,7 @@ def _described(value: Any, a: NDArray[Any]) -> str:
 
 
 def check_quaternions(task: Task, arrays: Sequence[NDArray[Any]]) -> None:
-    """Refuse quaternions far from unit length; those that are not numbers pass, and make the result not a number."""
+    """Refuse quaternions far from unit length; those with NaN or infinity pass, and make the result NaN."""
     low, high = (1.0 - QUATERNION_TOLERANCE) ** 2, (1.0 + QUATERNION_TOLERANCE) ** 2
     for spec, a in zip(task.inputs, arrays, strict=True):
         if not spec.quaternions:
@@ -229,13 +229,13 @@ def _plain_out(name: str, output: str, given: Any, shape: tuple[int, ...]) -> Ar
     if not a.flags.forc and _overlaps_itself(a):
         raise InputError(
             f"{name}: out for {output} has entries that share memory", expected=expected, got=f"strides {a.strides}",
-            hint="a broadcast array has no room for different numbers; pass one of its own",
+            hint="a broadcast array repeats its entries; pass a contiguous one",
         )  # fmt: skip
     return a
 
 
 def _overlaps_itself(a: Array) -> bool:
-    """Do several entries lie in one place? Not if every step is longer than all shorter steps together reach."""
+    """Do several entries share an address? Not if every stride is longer than all shorter strides together reach."""
     reach = a.itemsize
     steps = sorted((abs(step), n) for step, n in zip(a.strides, a.shape, strict=True) if n > 1)
     for step, n in steps:
@@ -253,7 +253,7 @@ def _overlaps_itself(a: Array) -> bool:
 
 
 def _share_memory(a: Array, b: Array) -> bool:
-    """Is there a number that belongs to both? Strided views may lie within each other without sharing one."""
+    """Do the arrays overlap? Strided views may interleave without sharing an entry."""
     return bool(np.may_share_memory(a, b)) and bool(np.shares_memory(a, b))
 
 

@@ -1,4 +1,4 @@
-"""The leading axes that arguments have in common."""
+"""The batch axes that arguments have in common."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_AXES = 32 if int(np.__version__.partition(".")[0]) >= 2 else 28
 
 
 def common_axes(where: str, shapes: Mapping[str, tuple[int, ...]], core: int = 1) -> tuple[int, ...]:
-    """The batch shape of named arguments whose last `core` axes are not batch axes; an error says which do not fit."""
+    """The batch shape of named arguments with so many core axes at the end; an error says which do not broadcast."""
     for name, shape in shapes.items():
         if len(shape) - core > MAX_AXES:
             raise InputError(

@@ -57,7 +57,7 @@ def blockwise(function: Callable[..., Any], where: str, shared: SharedObject, ar
     results = probe(function, shared, arguments)
     several = isinstance(results, tuple)
     shapes = [r.shape[1:] for r in (results if several else (results,))]
-    arrays = [_whole(a) for a in arguments]
+    arrays = [_single_block(a) for a in arguments]
     unknown = any(math.isnan(n) for a in arrays for n in a.shape)
     if unknown:
         _same_blocks(where, arguments, arrays)
@@ -86,8 +86,8 @@ def _form(like: Any, values: Sequence[Any]) -> Any:
     return type(like)(*values) if hasattr(like, "_fields") else tuple(values)
 
 
-def _whole(argument: Argument) -> Any:
-    """A Dask array with one block along the axes of a state."""
+def _single_block(argument: Argument) -> Any:
+    """A Dask array with a single block along the core axes."""
     import dask.array as da
 
     value = argument.value
@@ -102,7 +102,7 @@ def _build(
     function: Callable[..., Any], where: str, shared: SharedObject, arrays: Sequence[Any], cores: Sequence[int],
     shapes: Sequence[tuple[int, ...]], several: bool, unknown: bool,
 ) -> list[Any]:  # fmt: skip
-    """Layers that stay symbolic: their size does not depend on the number of blocks."""
+    """Blockwise layers of the task graph, whose size does not depend on the number of blocks."""
     import dask.array as da
     from dask import delayed
 
@@ -111,7 +111,7 @@ def _build(
     pairs: list[Any] = []
     for k, (a, core) in enumerate(zip(arrays, cores, strict=True)):
         pairs += [a, (*loop[batch - (a.ndim - core) :], *(f"argument{k}.{i}" for i in range(core)))]
-    # the robot is a task of its own, on which all blocks depend: every worker gets it once
+    # the robot is a task of its own, on which all blocks depend: each worker gets it once
     node = delayed(identity, pure=True)(shared, dask_key_name=f"fallingcat-{shared.token}")
     options = {"shared": node, "align_arrays": not unknown, "concatenate": False}
 
@@ -156,7 +156,7 @@ class _Block:
         return tuple(result) if isinstance(result, tuple) else np.asarray(result)
 
     def _compare(self, blocks: Sequence[Any], ones: Sequence[tuple[bool, ...]]) -> None:
-        """Blocks whose lengths were unknown before: an axis that was not known to have length 1 is not spread over another."""
+        """Check blocks whose lengths were unknown before: an axis that was not known to have length 1 is not broadcast."""
         found: dict[int, int] = {}
         for block, core, single in zip(blocks, self.cores, ones, strict=True):
             for axis, length in enumerate(reversed(block.shape[: block.ndim - core])):

@@ -89,16 +89,16 @@ def _in_order(where: str, name: str, value: Any, dim: str, axis: Axis) -> Any:
     if labels == axis.labels:
         return value
     odd = [label for label in labels if label not in axis.labels]
-    lost = [label for label in axis.labels if label not in labels]
-    if odd or lost or len(set(labels)) != len(labels):
-        got = f"{odd[0]!r} among them" if odd else f"{lost[0]!r} missing" if lost else "one of them twice"
+    missing = [label for label in axis.labels if label not in labels]
+    if odd or missing or len(set(labels)) != len(labels):
+        got = f"{odd[0]!r} among them" if odd else f"{missing[0]!r} missing" if missing else "one of them twice"
         hint = closest(odd[0], axis.labels) if odd else ""
         raise InputError(f"{where}: the labels of {name} are not this robot's", expected=f"{axis.labels}", got=got, hint=hint)
     return value.sel({dim: list(axis.labels)})
 
 
 def _unused_names(labels: Labels, batch: set[str]) -> Labels:
-    """Axes whose names no batch axis has."""
+    """Names of axes that no batch axis has."""
     axes = tuple(Axis(a.dim + "_of_result" if a.dim in batch else a.dim, a.labels) for a in labels.axes)
     return Labels(labels.name, axes, labels.attrs)
 

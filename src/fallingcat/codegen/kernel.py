@@ -284,7 +284,7 @@ class Kernel:
             self._native_batch()
 
     def is_compiled(self, single: bool = True, batch: bool = False) -> bool:
-        """Is that code made already, or in the cache?"""
+        """Is that code compiled already, in this process or in the cache?"""
         kinds = [("single", self._entry)] * single + [("batch", self._batch)] * batch
         return all(made is not None or modules.load(self._cache_name(kind)) is not None for kind, made in kinds)
 

@@ -96,7 +96,7 @@ def _target_machine() -> Any:
 
 
 def compiled_quickly(text: str, for_batches: bool = False) -> str:
-    """The module, told to be compiled quickly if it is huge."""
+    """The module, without optimization of its code (`optnone`) if it is huge."""
     return text + STRAIGHT_AND_QUICK if len(text) >= HUGE * (PATIENCE if for_batches else 1) else text
 
 
@@ -157,7 +157,7 @@ class Code:
 
 
 def common(name: str, object_code: bytes) -> Code:
-    """The code of a function that several others call, loaded once; each is told as `called` to the code that calls it."""
+    """The code of a function that several others call, loaded once; pass it as `called` to the code that calls it."""
     with lock:
         if name not in _common:
             _common[name] = Code(object_code, {}, name=name)
@@ -167,14 +167,14 @@ def common(name: str, object_code: bytes) -> Code:
 
 
 def _unload() -> None:
-    """Code that has ended goes, under the lock; what it called, with the last that called it."""
+    """Unload code that is no longer referenced, under the lock; what it called, with its last caller."""
     with contextlib.suppress(IndexError):  # a signal handler may come between a look and a removal
         while True:
             _release(_ended.popleft()[1])
 
 
 def _release(called: Code | None) -> None:
-    """One caller less."""
+    """Drop the reference of one caller."""
     if called is not None:
         called.callers -= 1
         if called.callers == 0 and _common.get(called.name) is called:

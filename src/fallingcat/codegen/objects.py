@@ -1,4 +1,4 @@
-"""Object files for processors other than this one, by the LLVM that is at hand: no C compiler needed."""
+"""Object files for processors other than this one, by the LLVM of llvmlite: no C compiler needed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KNOWN = (
 
 @dataclass(frozen=True)
 class Processor:
-    """What LLVM is told."""
+    """The target, as LLVM takes it."""
 
     triple: str
     cpu: str = ""
@@ -132,7 +132,7 @@ def sections(code: bytes) -> list[tuple[bytes, int]]:
 
 
 def _bare_metal(target: Processor) -> bool:
-    """No operating system moves code about."""
+    """Is there no operating system, which would relocate code?"""
     return "none" in target.triple or target.triple.startswith("wasm")
 
 
@@ -171,7 +171,7 @@ _UNKNOWN = "is not a recognized processor"
 
 
 def _compiled_in_subprocess(target: Processor, text: str) -> bytes:
-    """In a process of its own: LLVM prints what is wrong and ends."""
+    """In a subprocess: on an error LLVM prints a message and ends the process."""
     code, said = _in_subprocess(target, text)
     if _UNKNOWN in said or target.cpu == "help":
         help = _in_subprocess(replace(target, cpu="help"), PROBE)[1]

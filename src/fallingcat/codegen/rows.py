@@ -3,14 +3,14 @@
     PyObject *fc_many(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
     PyObject *fc_rows(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 
-`fc_many` takes the arguments of a user as they come, inputs and then outputs, and does all of them if everything is a plain
-batch; `fc_rows` takes start, stop, arrays that were checked before (2-d, contiguous; an input of one row is repeated) and a
-workspace array, and does one thread's share. Both first test the quaternions and whether an output shares memory with another
-array. They answer 0, or 1 without having computed anything; then it is for Python to convert, to check and to explain. Of a
-function that may meet something singular, `fc_many` answers 2 if the first output of some state begins with NaN.
+`fc_many` takes the arguments of a user as they come, inputs and then outputs, and computes all of them if everything is a
+contiguous batch; `fc_rows` takes start, stop, arrays that were checked before (2-d, contiguous; an input of one row is repeated)
+and a workspace array, and does one thread's share. Both first test the quaternions and whether an output shares memory with
+another array. They answer 0, or 1 without having computed anything; then it is for Python to convert, to check and to explain.
+Of a function that inverts the mass matrix, `fc_many` answers 2 if the first output of some state begins with NaN.
 
-`fc_many` reads the inside of exact arrays only and may be called with anything. `fc_rows` reads its arguments as what they are
-said to be: only `NativeBatch.run` calls it. Both hold nothing beyond the call; their callers hold the arrays.
+`fc_many` reads the inside of exact arrays only and may be called with anything. `fc_rows` does not check the types of its
+arguments: only `NativeBatch.run` calls it. Both keep no reference beyond the call; their callers hold the arrays.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class NativeBatch:
         self._check = ctypes.CFUNCTYPE(i64, i64, pointer, i64)(code.address("fc_check"))
         self._rows: Any = None
         self.many: Any = None
-        """(inputs and outputs) -> 0, or 1 if they are not a plain batch; None where calls of this kind are not possible."""
+        """(inputs and outputs) -> 0, or 1 if they are not a contiguous batch; None where calls of this kind are not possible."""
         if cpython.fast_calls_possible():
             bind = ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.py_object)(code.address("fc_bind"))
             bind(np.ndarray, np.dtype(np.float64))
@@ -109,7 +109,7 @@ def _rows(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> str:
     f = Function("fc_rows", "ptr", PARAMETERS)
     count = len(inputs) + len(outputs)
     start, stop = (f.call("i64", "fc_PyLong_AsLongLong", f"ptr {f.load('ptr', '%args', 8 * k)}") for k in range(2))
-    pointers, strides = f.room("ptr", count), f.room("i64", len(inputs))
+    pointers, strides = f.alloca("ptr", count), f.alloca("i64", len(inputs))
     total = stop
     for j in range(count):
         a = f.load("ptr", "%args", 8 * (j + 2))
@@ -121,12 +121,12 @@ def _rows(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> str:
         elif j == len(inputs):
             total = rows
     memory = f.load("ptr", f.load("ptr", "%args", 8 * (count + 2)), cpython.DATA)
-    f.give(_answer(f, _run(f, start, stop, total, pointers, strides, memory)))
+    f.ret(_answer(f, _run(f, start, stop, total, pointers, strides, memory)))
     return f.text
 
 
 def _many(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int, checked: bool) -> str:
-    """Inputs and outputs of a user: computed if all are dense arrays with the same number of rows; if they are to be checked,
+    """Inputs and outputs of a user: computed if all are contiguous arrays with as many rows; if they are to be checked,
     the answer is 2 where the first output of some state begins with NaN."""
     f = Function("fc_many", "ptr", PARAMETERS)
     refuse, no_memory = f.label("refuse"), f.label("no_memory")
@@ -142,7 +142,7 @@ def _many(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int
         f.require(f.same(rows, total, "i64") if total else f.value(f"icmp sgt i64 {rows}, 0"), refuse)
         total = total or rows
         arrays.append(a)
-    pointers, strides = f.room("ptr", len(arrays)), f.room("i64", len(inputs))
+    pointers, strides = f.alloca("ptr", len(arrays)), f.alloca("i64", len(inputs))
     for j, a in enumerate(arrays):
         f.store("ptr", f.load("ptr", a, cpython.DATA), pointers, 8 * j)
     for j, spec in enumerate(inputs):
@@ -155,11 +155,11 @@ def _many(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int
         first = f.load("ptr", pointers, 8 * len(inputs))
         f.require(f.same(bad, "0", "i64"), refuse)
         bad = f.call("i64", "fc_any_nan", f"i64 {total}", f"ptr {first}", f"i64 {outputs[0].size}")
-    f.give(_answer(f, bad))
+    f.ret(_answer(f, bad))
     f.begin(refuse)
-    f.give(_answer(f, "1"))
+    f.ret(_answer(f, "1"))
     f.begin(no_memory)
-    f.give(f.call("ptr", "fc_PyErr_NoMemory"))
+    f.ret(f.call("ptr", "fc_PyErr_NoMemory"))
     return f.text
 
 
@@ -210,7 +210,7 @@ def _guarded(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> str:
     f.go(end)
     f.begin(end)
     f.call("void", "fc_PyEval_RestoreThread", f"ptr {thread}")
-    f.give(bad)
+    f.ret(bad)
     return f.text
 
 
@@ -248,14 +248,14 @@ def _any_nan() -> str:
     f.do(f"%next = add i64 {i}, 1")
     f.branch(f.value("icmp slt i64 %next, %rows"), loop, done)
     f.begin(done)
-    f.give(f.value("select i1 %either, i64 2, i64 0"))
+    f.ret(f.value("select i1 %either, i64 2, i64 0"))
     return f.text
 
 
 def check_text(tolerance: float) -> str:
     """i64 fc_check(i64 rows, ptr quaternions, i64 stride): 1 if any is far from unit length.
 
-    Squared lengths that are not finite pass: they make the result not a number.
+    Squared lengths that are not finite pass: they make the result NaN.
     """
     f = Function("fc_check", "i64", ("i64 %rows", "ptr %quaternions", "i64 %stride"))
     loop, test, more, fine, bad = (f.label(x) for x in ("loop", "test", "more", "fine", "bad"))
@@ -270,7 +270,7 @@ def check_text(tolerance: float) -> str:
     f.do(f"%next = add i64 {i}, 1")
     f.go(loop)
     f.begin(fine)
-    f.give("0")
+    f.ret("0")
     f.begin(bad)
-    f.give("1")
+    f.ret("1")
     return "\n" + f.text + "\n"

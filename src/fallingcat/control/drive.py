@@ -37,7 +37,7 @@ class Drive(ABC):
 
 
 class OpenLoop(Drive):
-    """Controls (..., steps, size) that are known before."""
+    """Open-loop controls (..., steps, size), known before the motion."""
 
     def __init__(self, where: str, tau: Array, controls: NDArray[Any]) -> None:
         super().__init__(where, tau, controls.shape[-1])

@@ -252,7 +252,7 @@ def _targets(robot: Robot, targets: Any) -> dict[str, tuple[Array, int]]:
     if not isinstance(targets, Mapping) or not targets:
         expected = "a mapping of frame names to poses (..., 4, 4) or positions (..., 3), one at least"
         raise InputError("inverse_kinematics: targets do not fit", expected=expected, got=shown(targets))
-    robot.frame_poses(robot.neutral(), list(targets))  # refuses frames that are none
+    robot.frame_poses(robot.neutral(), list(targets))  # refuses names that are not frames
     found = {}
     for name, value in targets.items():
         x = _numbers(f"targets[{name!r}]", value)
@@ -288,7 +288,7 @@ def _configuration(robot: Robot, name: str, value: Any) -> Array:
     q = _numbers(name, value)
     if q.ndim == 0 or q.shape[-1] != robot.nq:
         raise InputError(f"inverse_kinematics: {name} has the wrong shape", expected=f"(..., {robot.nq})", got=str(q.shape))
-    return np.asarray(robot.integrate(q, np.zeros(robot.nv)))  # refuses quaternions that are none
+    return np.asarray(robot.integrate(q, np.zeros(robot.nv)))  # refuses quaternions that are not of unit length
 
 
 def _moving(robot: Robot, joints: Any, move_base: bool) -> NDArray[np.bool_]:

@@ -40,7 +40,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Signature:
-    """What CasADi sees of a kernel."""
+    """The signature of a kernel in CasADi."""
 
     kernel: Kernel
     arguments: tuple[Argument, ...]
@@ -166,7 +166,7 @@ def _argument_pattern(argument: Argument) -> list[int]:
 
 
 class _Workspace:
-    """Places in the workspace that CasADi gives."""
+    """Allocates parts of the workspace that CasADi passes."""
 
     def __init__(self) -> None:
         self.total = 0

@@ -72,7 +72,7 @@ class CasadiRobot:
         return size
 
     def _of_frames(self, function: casadi.Function, name: str, frames: Any) -> casadi.Function:
-        """The same function with the results of some frames alone."""
+        """The same function with the results of some frames only."""
         inputs = function.sx_in() if function.class_name() == "SXFunction" else function.mx_in()
         chosen = self._calls.places_of(name, several_names("frames", frames))
         results = [self._calls.pick(x, chosen, 0) for x in function.call(inputs)]

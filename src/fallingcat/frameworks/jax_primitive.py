@@ -218,7 +218,7 @@ batching.primitive_batchers[run_p] = _mapped
 
 
 def array(name: str, spec: Input, value: Any) -> Array:
-    """An argument as an array of JAX; numbers that are none are constants."""
+    """An argument as an array of JAX; Python numbers and NumPy arrays become constants."""
     if not isinstance(value, jax.Array):
         value = _constant(name, spec, value)
     if value.dtype != jnp.float64:

@@ -295,7 +295,7 @@ def checked(name: str, inputs: Sequence[Input], values: Sequence[Any]) -> list[T
 
 
 def tensor(name: str, spec: Input, value: Any) -> Tensor:
-    """An argument as a tensor of doubles on the CPU; numbers that are no tensor are constants."""
+    """An argument as a tensor of doubles on the CPU; Python numbers and NumPy arrays become constants."""
     if not isinstance(value, Tensor):
         value = _constant(name, spec, value)
     if value.dtype != torch.float64:

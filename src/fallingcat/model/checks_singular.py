@@ -19,14 +19,14 @@ from fallingcat.model.report import Report, listed
 from fallingcat.model.welds import Array, WeldedBody
 
 _EMPTY = 1e-14
-_LOST = 1e-10
+_ZERO_PIVOT = 1e-10
 """The part of what a joint carries below which the inertia that it meets counts as none; `algorithms.pivots` has the same."""
 
 
 def check_moving_tips(description: Description, bodies: list[WeldedBody], report: Report) -> None:
     """For a description without other errors: reports joints that move nothing."""
     weightless = _weightless_branches(bodies)
-    idle = {body.parent_joint.name for body in bodies if body.parent_joint is not None and _moves_nothing(body, weightless)}
+    massless = {body.parent_joint.name for body in bodies if body.parent_joint is not None and _moves_nothing(body, weightless)}
     groups = _groups(description)
     explained: set[str] = set()
     # From the root outwards, so that a weightless branch is reported once, at its first joint.
@@ -36,11 +36,11 @@ def check_moving_tips(description: Description, bodies: list[WeldedBody], report
             continue
         # A follower is judged together with its leader, since they are one coordinate.
         together = groups.get(joint.name, [])
-        guilty = bool(together) and all(member.name in idle for member in together)
-        if guilty and joint.name not in explained:
+        zero_inertia = bool(together) and all(member.name in massless for member in together)
+        if zero_inertia and joint.name not in explained:
             armature = any(member.armature > 0 for member in together)
             _report_zero_inertia(joint, body, joint.child in weightless, armature, report)
-        if joint.name in explained or (guilty and joint.child in weightless):
+        if joint.name in explained or (zero_inertia and joint.child in weightless):
             explained.update(leaving.name for leaving in body.child_joints)
 
 
@@ -66,7 +66,7 @@ def check_neutral(description: Description, bodies: list[WeldedBody], report: Re
                 all_move
                 and body.inertia.any()
                 and not description.world
-                and _base_has_zero_inertia(articulated[name], composite[name])
+                and _base_is_singular(articulated[name], composite[name])
             ):
                 report.warning(
                     "no inertia resists some rotation of the robot as a whole: with a floating base the mass matrix is singular, "
@@ -78,28 +78,28 @@ def check_neutral(description: Description, bodies: list[WeldedBody], report: Re
         S = _motions(joint)
         U = articulated[name] @ S
         D, carried = S.T @ U, S.T @ composite[name] @ S
-        lost = np.linalg.eigvalsh(D)[0] <= _LOST * np.trace(carried)
-        if lost:
+        singular = np.linalg.eigvalsh(D)[0] <= _ZERO_PIVOT * np.trace(carried)
+        if singular:
             all_move = False
             report.warning(
                 f"at the neutral configuration the joint moves {listed([link.name for link in body.links])} and what it carries "
                 "without moving any mass: the mass matrix is singular there, and forward dynamics impossible",
                 hint="give the links rotational inertia, or start elsewhere", element=joint_label(joint), line=joint.line,
             )  # fmt: skip
-        passed = articulated[name] if lost else articulated[name] - U @ np.linalg.solve(D, U.T)
+        passed = articulated[name] if singular else articulated[name] - U @ np.linalg.solve(D, U.T)
         parent = parents[joint.child]
         X = _to_child(*parent.places[joint.name])
         articulated[parent.links[0].name] += X.T @ passed @ X
         composite[parent.links[0].name] += X.T @ composite[name] @ X
 
 
-def _base_has_zero_inertia(articulated: Array, composite: Array) -> bool:
+def _base_is_singular(articulated: Array, composite: Array) -> bool:
     """Can a free base with this inertia (angular part first) move without moving any mass?"""
     turns, couples, slides = articulated[:3, :3], articulated[:3, 3:], articulated[3:, 3:]
-    if np.linalg.eigvalsh(slides)[0] <= _LOST * np.trace(composite[3:, 3:]):
+    if np.linalg.eigvalsh(slides)[0] <= _ZERO_PIVOT * np.trace(composite[3:, 3:]):
         return True
     about_the_center = turns - couples @ np.linalg.solve(slides, couples.T)
-    return bool(np.linalg.eigvalsh(about_the_center)[0] <= _LOST * np.trace(composite[:3, :3]))
+    return bool(np.linalg.eigvalsh(about_the_center)[0] <= _ZERO_PIVOT * np.trace(composite[:3, :3]))
 
 
 def _to_child(R: Array, p: Array) -> Array:

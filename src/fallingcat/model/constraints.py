@@ -122,7 +122,7 @@ def rolling(frame: str, radius: float, normal: ArrayLike = (0.0, 0.0, 1.0), at: 
 
 
 def rows(function: Callable[..., Any]) -> Constraint:
-    """One's own rows: function(r, q) gives numbers that stay zero.
+    """User-defined rows: function(r, q) returns numbers that stay zero.
 
     r has the robot's functions, q is a configuration; arithmetic and `fallingcat.scalar` may be used, as for `fc.compile`.
     Velocity, acceleration and their derivatives come from the function by themselves.

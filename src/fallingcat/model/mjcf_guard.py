@@ -21,7 +21,7 @@ _SIZES = {
     "hfield": ("nrow", "ncol"),
 }
 _NOT_FINITE = re.compile(r"(?i)\s*(?:[-+.\de]+\s+)*[-+]?(?:nan|inf|infinity)(?:\s.*)?", re.DOTALL)
-"""Numbers with one among them that is none."""
+"""A list of numbers that holds NaN or infinity."""
 _COUNTS = ("composite", "flexcomp")
 _LARGEST = 1_000_000
 _PLAIN = "name a regular file: pipes and devices are not read"
@@ -142,7 +142,7 @@ def _integer(element: Element, attribute: str) -> int:
 
 
 def _number(word: str) -> int:
-    """The magnitude of a number as MuJoCo might read it; none when there is none, which MuJoCo says itself."""
+    """The magnitude of a number as MuJoCo might read it; 0 for text that is not a number, which MuJoCo reports itself."""
     try:
         return int(min(abs(float(word.split()[0])), 1e18))
     except (ValueError, IndexError):

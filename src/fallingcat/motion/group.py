@@ -85,7 +85,7 @@ def _twist(x: Array, at: slice, entries: list[int]) -> Array:
 
 
 def independent_bodies(model: Model) -> list[Body]:
-    """Bodies whose joints have coordinates of their own, in the order of the coordinates."""
+    """Bodies whose joints are independent (not mimics), in the order of the coordinates."""
     return sorted((body for body in model.bodies if not body.mimics), key=lambda body: body.q_at)
 
 

@@ -356,7 +356,7 @@ class Constraints:
         return Derivative(self.kernel(name, **options).jvp(bool(ambient)))
 
     def _deferred(self, function: Callable[..., Any], values: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        """A method whose arguments are of Dask or xarray: what it will be called with, and a result that waits."""
+        """A method with arguments of Dask or xarray: a lazy result, computed block by block."""
         from fallingcat.robot.deferred import defer_method
 
         return defer_method(self, function, values, named)

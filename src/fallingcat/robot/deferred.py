@@ -89,7 +89,7 @@ def defer_method(
 
 
 def _feedback(value: Any) -> bool:
-    """Is it a function, and not something that waits for its value?"""
+    """Is it a function, and not a lazy value?"""
     return callable(value) and not library(value)
 
 

@@ -1,4 +1,4 @@
-"""A user's own factor B(v, I) of the velocity products of one body (paper 001, Def. 4), checked where it comes in."""
+"""A user-defined factor B(v, I) of the velocity products of one body (paper 001, Def. 4), checked where it comes in."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class UserFactor:
-    """A user's function as algorithms call it: over lists of any scalar, where the function gets arrays of objects."""
+    """A user-defined factor as algorithms call it: over lists of any scalar, where the function gets arrays of objects."""
 
     function: Callable[..., Any]
 

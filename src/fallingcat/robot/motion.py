@@ -153,12 +153,12 @@ class Rolled(NamedTuple):
 
 
 def _refuse_non_finite(robot: Robot, made: Samples, t: Array) -> None:
-    """Raise where a motion has left the numbers, and say when, and at which joint if the mass matrix is singular there."""
-    lost = ~np.isfinite(made.nu).all(axis=-1) | ~np.isfinite(made.q).all(axis=-1) | ~np.isfinite(made.dnu).all(axis=-1)
-    if not lost.any():
+    """Raise where a motion is not finite, and say when, and at which joint if the mass matrix is singular there."""
+    non_finite = ~np.isfinite(made.nu).all(axis=-1) | ~np.isfinite(made.q).all(axis=-1) | ~np.isfinite(made.dnu).all(axis=-1)
+    if not non_finite.any():
         return
-    *which, first = min(map(tuple, np.argwhere(lost).tolist()), key=lambda at: at[-1])
-    robots = lost.any(axis=-1)
+    *which, first = min(map(tuple, np.argwhere(non_finite).tolist()), key=lambda at: at[-1])
+    robots = non_finite.any(axis=-1)
     whose = f", of {int(robots.sum())} robots of {robots.size}, first of [{', '.join(map(str, which))}]" if which else ""
     q = made.q[(*which, first)]
     singular = what_is_singular(robot.model, q.tolist()) if np.isfinite(q).all() else ""

@@ -1,4 +1,4 @@
-"""Your own function of a robot, compiled like the library's.
+"""User-defined functions of a robot, compiled like the library's.
 
     def height(r, q):
         return r.center_of_mass(q)[2]
@@ -39,7 +39,7 @@ _KNOWN = {"q": "nq", "q0": "nq", "q1": "nq", "nu": "nv", "dnu": "nv", "tau": "nv
 
 
 def compile(function: Callable[..., Any], robot: Robot, **sizes: int) -> CompiledFunction:
-    """Trace and compile your own function of a robot.
+    """Trace and compile a user-defined function of a robot.
 
     function(r, q, nu, ...): r has the robot's functions; arguments named q, nu, dnu, tau, ... have their usual
     lengths, other names need one: `fc.compile(f, robot, target=3)`. An argument with a default is no argument of the compiled
@@ -153,7 +153,7 @@ def _trace(name: str, inputs: tuple[Input, ...], evaluate: _Evaluate) -> tuple[T
             raise TraceError(WRONG_RESULT.format(name, f"it returns something with {type(x).__name__} in it"))
     task = Task(name, inputs, (Output("result", result.shape),), evaluate)
     program = assemble(task, graph, [result.ravel().tolist()])
-    if any(c != c for c in program.constants):  # it replaces lost pivots by NaN
+    if any(c != c for c in program.constants):  # it replaces zero pivots by NaN
         task = replace(task, explain=_Explain(inputs))
     return task, program
 

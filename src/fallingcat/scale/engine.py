@@ -33,7 +33,7 @@ IN_FLIGHT = 4
 """Tasks for each thread of the cluster that the scheduler knows of at a time: its memory does not grow with the job."""
 RETRIES = 1
 PATIENCE = 20.0
-"""Seconds without a scheduler after which it counts as lost."""
+"""Seconds without an answer after which the connection to the scheduler counts as lost."""
 QUIET_WORKERS = {"distributed.worker.daemon": True, "distributed.worker.profile.enabled": False}
 """Workers of our own end with the job, and do not look at themselves a hundred times a second."""
 LEAST_MEMORY = 1 << 26
@@ -86,7 +86,7 @@ def _note(outcome: Outcome, number: int, error: BaseException) -> None:
 
 
 def check_words(address: str | None, memory: str) -> None:
-    """Refuse, before anything begins, an address that is none and memory that is no size."""
+    """Refuse, before anything begins, an invalid address or size of memory."""
     if address is not None:
         _check_address(address)
     elif memory != "auto":

@@ -104,7 +104,7 @@ class Ledger:
         self._stream = open(self.folder / DONE, "ab")  # noqa: SIM115
 
     def _acquire(self) -> None:
-        """One job at a time."""
+        """Lock the folder: one job at a time."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = files.lock(self.folder / LOCK)
@@ -174,7 +174,7 @@ class Ledger:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def release(self) -> None:
-        """Leave everything as it is."""
+        """Close the files and release the lock."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None

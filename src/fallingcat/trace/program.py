@@ -47,7 +47,7 @@ class Program:
     """Per output, the value of every entry in row-major order; empty for an output that is one block as a whole."""
     input_names: tuple[str, ...] = field(default=())
     kept: tuple[int, ...] = ()
-    """Values that other programs have, too, computed in the same way; see `scalar.keep`."""
+    """Intermediate values that other programs compute in the same way; see `scalar.keep`."""
 
     @lazy
     def input_count(self) -> int:
@@ -196,11 +196,11 @@ def _index(graph: Graph, x: Any) -> int:
 
 
 def _taint(graph: Graph, outputs: list[list[int]], inputs: int) -> None:
-    """Inputs that the results do not depend on still spoil them when they are not finite, and so do lost pivots.
+    """Make the first result NaN where an input is not finite or a pivot is zero, even if it does not depend on them.
 
     Folding removes such inputs (a base position has no part in inverse dynamics); 0 * x, added to the
-    first entry, keeps the promise that NaN in gives NaN out. A value that is replaced by NaN when it is lost
-    (`dense.factor`) may concern some of the entries only; with it here, the first entry tells.
+    first entry, keeps the promise that NaN in gives NaN out. A pivot that is replaced by NaN (`dense.factor`)
+    may reach some of the entries only; the first entry gets it here.
     """
     target = next((flat for flat in outputs if flat), None)
     if target is None:

@@ -153,7 +153,7 @@ def is_guard(g: Graph, i: int) -> bool:
 
 
 def is_nan_below_a_bound(g: Graph, i: int) -> bool:
-    """Is this NaN where some number is not larger than a bound: a guard, or what in a derivative hangs on one?"""
+    """Is this NaN where some number is not larger than a bound: a guard, or a derivative of one?"""
     node: Any = g.nodes[i]
     if node[0] != "select" or g.constants[node[2]] is not None:
         return False

@@ -148,7 +148,7 @@ class Viewer:
             hint = "one state at a time; a motion is shown by play(trajectory)" if x.ndim > 1 else ""
             raise InputError(f"{name} does not fit the robot", expected=f"{size} finite numbers", got=got, hint=hint)
         if name == "q":
-            self.robot.difference(self.robot.neutral(), x)  # refuses a quaternion that is none
+            self.robot.difference(self.robot.neutral(), x)  # refuses a quaternion that is not of unit length
         return x
 
     # -----------------------------------------------------------------------------------------------------------------
