@@ -176,3 +176,117 @@ def test_what_is_not_plain_is_refused_with_words(ball: fc.Robot, spoil: Callable
     q, nu, *out = spoil(q, nu, np.zeros((5, ball.nv)))
     with pytest.raises(fc.InputError, match="expected"):
         kernel(*([q, nu, nu] if out else [q, nu]), out=out[0] if out else None)
+
+
+BROADCAST = [(0,), (1,), (2,), (0, 1), (1, 2)]
+
+
+@pytest.mark.parametrize("single", BROADCAST)
+def test_one_vector_for_a_whole_batch(ball: fc.Robot, single: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes the native way, too, and is the batch of copies to the last bit; its quaternion is looked at."""
+    kernel, rng = Kernel(task(ball.model, "inverse_dynamics")), np.random.default_rng(5)
+    batch = [
+        np.array([ball.random_configuration(rng) for _ in range(5)]),
+        rng.normal(size=(5, ball.nv)),
+        rng.normal(size=(5, ball.nv)),
+    ]
+    expected = kernel(*[np.repeat(x[:1], 5, axis=0) if k in single else x for k, x in enumerate(batch)])
+    values = [x[0] if k in single else x for k, x in enumerate(batch)]
+    monkeypatch.setattr("fallingcat.codegen.kernel.prepare", None)
+    assert kernel(*values).tobytes() == expected.tobytes()
+    out = np.full_like(expected, np.nan)
+    assert kernel(*values, out=out) is out
+    assert out.tobytes() == expected.tobytes()
+    monkeypatch.undo()
+    for wrong in (values[single[0]][:-1], np.append(values[single[0]], 0.0), np.array(1.0)):
+        with pytest.raises(fc.InputError):
+            kernel(*[wrong if k == single[0] else x for k, x in enumerate(values)])
+    with pytest.raises(fc.InputError, match="out"):  # one state has no results for five
+        kernel(*[x[0] for x in batch], out=out)
+    with pytest.raises(fc.InputError, match="far from unit length"):
+        kernel(2.0 * batch[0][0], *batch[1:])
+    shared = np.concatenate(
+        [expected.ravel(), batch[1][0]]
+    )  # the vector overlaps the results: it is read before they are written
+    tail = shared[-ball.nv - 1 : -1]
+    copy = tail.copy()
+    view = shared[: expected.size].reshape(expected.shape)
+    assert kernel(batch[0], tail, batch[2], out=view).tobytes() == kernel(batch[0], copy, batch[2]).tobytes()
+
+
+OPTIONS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    ("frame_pose", ("tip",), {}),
+    ("frame_pose", (), {"frame": "tip"}),
+    ("frame_jacobian", ("tip", "mixed"), {}),
+    ("frame_velocity", ("tip",), {"representation": "inertial"}),
+    ("mass_matrix", ("mixed",), {}),
+    ("inverse_dynamics", (None, "inertial"), {}),
+    ("coriolis_matrix", (), {"factorization": "body"}),
+    ("linearize", (), {"representation": "mixed"}),
+    ("equations_of_motion", (), {"base": "centroidal"}),
+    ("base_change", ("tip",), {}),
+]
+
+
+@pytest.mark.parametrize(("name", "by_position", "named"), OPTIONS)
+def test_options_lead_to_the_same_function_again(
+    ball: fc.Robot, name: str, by_position: tuple[Any, ...], named: dict[str, Any]
+) -> None:
+    """After the first call the method is not run again, if all it does is to run a compiled function."""
+    robot, rng = fc.load(ball.description), np.random.default_rng(6)
+    tip = robot.frame_names[-1]
+    by_position, named = (
+        tuple(tip if x == "tip" else x for x in by_position),
+        {k: tip if x == "tip" else x for k, x in named.items()},
+    )
+    size = {"nq": lambda: robot.random_configuration(rng), "nv": lambda: rng.normal(size=robot.nv)}
+    inputs = [(str(n), size[str(s)]) for n, s in FUNCTIONS[name].inputs]
+    states = [tuple(make() for _, make in inputs) for _ in range(3)]
+    function, usual = getattr(robot, name), getattr(fc.load(ball.description), name)
+    function(*states[0], *by_position, **named)
+    method = function.__self__
+    (way,) = method.ways.values()
+    assert (way is None) == (name == "base_change")  # its result is more than two arrays
+    if way is None:
+        return
+    run, method.function = method.function, None
+    for state in states:
+        assert digest(function(*state, *by_position, **named)) == digest(usual(*state, *by_position, **named))
+    batch = tuple(np.stack(x) for x in zip(*states, strict=True))
+    many = function(*batch, *by_position, **named)
+    assert digest(many) == digest(usual(*batch, *by_position, **named))
+    out = tuple(np.empty_like(x) for x in many) if isinstance(many, tuple) else np.empty_like(many)
+    assert digest(function(*batch, *by_position, **named, out=out)) == digest(out) == digest(many)
+    method.function = run
+    with pytest.raises(fc.InputError, match=name):  # in the words of the method
+        function(*(x[:-1] for x in states[0]), *by_position, **named)
+
+
+def digest(result: Any) -> list[bytes]:
+    return [x.tobytes() for x in (result if isinstance(result, tuple) else (result,))]
+
+
+def test_a_batch_first_and_then_one_state(ball: fc.Robot) -> None:
+    """What is remembered becomes the quickest there is."""
+    robot = fc.load(ball.description)
+    q = robot.random_configuration(1)
+    for _ in range(3):
+        robot.frame_jacobian(q[None], robot.frame_names[-1])
+    (way,) = robot.frame_jacobian.__self__.ways.values()
+    assert type(way.call) is Kernel
+    for _ in range(3):
+        robot.frame_jacobian(q, robot.frame_names[-1])
+    (way,) = robot.frame_jacobian.__self__.ways.values()
+    assert type(way.call) is type(len)
+
+
+def test_odd_options_are_the_methods_business(ball: fc.Robot) -> None:
+    robot = fc.load(ball.description)
+    q = robot.random_configuration(1)
+    for odd in (np.array(["tip"]), ["tip"], 3, None, "no such frame"):
+        for _ in range(2):
+            with pytest.raises(fc.FallingCatError, match="frame"):
+                robot.frame_pose(q, odd)
+    with pytest.raises(TypeError, match="frames"):
+        robot.frame_pose(q, frames="tip")
+    assert robot.frame_pose.__self__.ways == {}

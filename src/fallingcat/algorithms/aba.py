@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from fallingcat import scalar
 from fallingcat.algorithms.crba import mass_matrix_in
-from fallingcat.algorithms.dense import Block, inverse_symmetric, solve_symmetric
+from fallingcat.algorithms.dense import Matrix, solve_symmetric
 from fallingcat.algorithms.joint_dynamics import passive_torques
 from fallingcat.algorithms.pivots import least_pivots, least_pivots_by_dof
 from fallingcat.algorithms.posed import NO_FORCES, PerBody, Posed, Vector, Wrenches, body, inwards, velocities, velocity_products
@@ -45,9 +44,9 @@ class Articulated:
     robot: Posed
     U: PerBody[list[Force]]
     """U = IA S."""
-    D: PerBody[Block]
+    D: PerBody[Matrix]
     """D = S^T U, rotor inertia included."""
-    Dinv: PerBody[Block]
+    Dinv: PerBody[Matrix]
     """D^-1."""
     UDinv: PerBody[list[Force]]
     """U D^-1."""
@@ -68,10 +67,9 @@ def articulate(b: Articulated) -> Iterator[int]:
     r, IA = b.robot, b.Ia
     for i in inwards(r, IA):
         b.U[i] = [IA[i] @ s for s in r.S[i].columns]
-        b.D[i] = [[s @ column for column in b.U[i]] for s in r.S[i].columns]
-        for k, row in enumerate(b.D[i]):
-            row[k] = row[k] + r.model.bodies[i].armature
-        b.Dinv[i] = inverse_symmetric(b.D[i], b.least[i])
+        SU = Matrix([[s @ column for column in b.U[i]] for s in r.S[i].columns])
+        b.D[i] = SU.plus_diagonal([r.model.bodies[i].armature] * len(SU))
+        b.Dinv[i] = b.D[i].inverse_symmetric(b.least[i])
         b.UDinv[i] = [combination(b.U[i], column) for column in b.Dinv[i]]
         IA[i] = IA[i].minus_product(b.U[i], b.UDinv[i])
         yield i
@@ -105,8 +103,7 @@ def accelerations(
     dnu: PerBody[list[Scalar]] = {}
     for i, p in r.model.base_to_tip():
         a[i] = r.X[i] @ a[p] + c[i]
-        rest = [uk - a[i] @ column for uk, column in zip(u[i], b.U[i], strict=True)]
-        dnu[i] = [scalar.dot(row, rest) for row in b.Dinv[i]]
+        dnu[i] = b.Dinv[i] @ [uk - a[i] @ column for uk, column in zip(u[i], b.U[i], strict=True)]
         a[i] = a[i] + r.S[i] @ dnu[i]
     return r.model.gather(dnu), a
 

@@ -24,7 +24,6 @@ from typing import Any
 
 from fallingcat.algorithms.axes import Axes, axes
 from fallingcat.algorithms.dense import Block, Matrix
-from fallingcat.algorithms.dense import transpose as transposed
 from fallingcat.algorithms.minverse import inverse_mass_matrix
 from fallingcat.algorithms.posed import PerBody, Posed, Vector, common, composite_inertias
 from fallingcat.model.model import Model
@@ -68,7 +67,7 @@ def christoffel_symbols_second_kind(model: Model, q: Vector) -> Tensor:
         triples += [Triple(pair, 0, k, (m, nu_j, a.all[k].nu)) for k in a.up_to(j)]
         triples += [Triple(pair, 0, k, (m, a.all[k].nu, nu_j)) for k in a.below(j)]
     changes = _changes_of_axes(r, a, Ic)  # of the axes that move: S_i^T I_t dS_j/dq_k, for every i
-    ring = Minv @ Matrix(transposed(list(changes.values())), len(changes)) if changes else Matrix.zero(model.nv, 0)
+    ring = Minv @ Matrix.from_columns(changes.values(), model.nv)
     known = [((m, *place), x) for m, row in enumerate(ring) for place, x in zip(changes, row, strict=True)]
     return placed_dots([x for row in L for x in row], 3, [x.S.ang for x in a.all], triples, model.nv, known)
 

@@ -23,7 +23,7 @@ from fallingcat.algorithms.aba_derivatives import invariant_columns
 from fallingcat.algorithms.configuration import bracket
 from fallingcat.algorithms.constrained import ConstraintSet, Values, impact, inverses, jacobian, jacobian_rate, masked, motion
 from fallingcat.algorithms.constraint_rows import NO_GAINS, Blocks, Moving
-from fallingcat.algorithms.dense import Block, Matrix, add
+from fallingcat.algorithms.dense import Block, Matrix
 from fallingcat.algorithms.factored_inertia import FactoredInertia, factored_inertia, jacobian_of
 from fallingcat.algorithms.held_wrenches import HeldWrenches
 from fallingcat.algorithms.inverse_product import Columns
@@ -146,7 +146,7 @@ def _rows(
     own = [part.derivatives(m, columns, f[at], target) for part, at, target in constraints.each(anchors, reference)]
     torques: Blocks = {}
     for key, block in (item for D in own for item in D.torques.items()):
-        torques[key] = add(torques[key], block) if key in torques else block
+        torques[key] = (Matrix(torques[key]) + Matrix(block)).rows if key in torques else block
     return _stacked(m, constraints, [D.dq for D in own]), _stacked(m, constraints, [D.dnu for D in own]), torques
 
 

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fallingcat.algorithms.dense import Block, subtract
+from fallingcat.algorithms.dense import Block, Matrix
 from fallingcat.algorithms.posed import PerBody, Posed, Vector, accelerations, velocities, velocity_products
 from fallingcat.algorithms.rnea_derivatives import AxisColumns
 from fallingcat.algorithms.vectors import minus, plus, scaled
@@ -126,7 +126,7 @@ class Rows(ABC):
         """d(J nu)/dq in axes that move with the constraint: the coefficient of kd in the derivative of (1)."""
         zero = [0.0] * self.size
         with_kd, without = (self.derivatives(m, columns, zero, Target(Gains(0.0, kd))).dq for kd in (1.0, 0.0))
-        return {j: subtract(with_kd[j], without[j]) for j in with_kd}
+        return {j: (Matrix(with_kd[j]) - Matrix(without[j])).rows for j in with_kd}
 
     def to_local(self, m: Moving, x: Vector) -> list[Scalar]:
         """From the axes that the rows are in to local axes."""

@@ -150,11 +150,11 @@ class Matrix:
 
     def mirrored(self) -> Matrix:
         """With the lower half repeating the upper one: symmetric to the last bit."""
-        return Matrix(mirrored(self.rows), self.width)
+        return Matrix([[self.rows[min(i, j)][max(i, j)] for j in range(len(self))] for i in range(len(self))], self.width)
 
-    def inverse_symmetric(self) -> Matrix:
-        """Of a symmetric positive-definite matrix."""
-        return Matrix(inverse_symmetric(self.rows), self.width)
+    def inverse_symmetric(self, least: Sequence[float] | None = None) -> Matrix:
+        """Of a symmetric positive-definite matrix; `least` as in `factor`."""
+        return Matrix(inverse_symmetric(self.rows, least), self.width)
 
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
         """x with A x = b, for a symmetric positive-definite A."""
@@ -222,38 +222,4 @@ def inverse_symmetric(A: Rows, least: Sequence[float] | None = None) -> list[lis
     if n == 1:
         return [Dinv]
     columns = [substitute(L, Dinv, [1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
-    return [[columns[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]
-
-
-def transpose(A: Rows) -> list[list[Scalar]]:
-    return [list(column) for column in zip(*A, strict=True)]
-
-
-def mirrored(A: Rows) -> list[list[Scalar]]:
-    """The matrix whose lower half repeats the upper one: symmetric to the last bit."""
-    return [[A[min(i, j)][max(i, j)] for j in range(len(A))] for i in range(len(A))]
-
-
-def multiply(A: Rows, B: Rows) -> list[list[Scalar]]:
-    """A B, entry by entry: for blocks as small as a joint."""
-    columns = transpose(B)
-    return [[_dot(row, column) for column in columns] for row in A]
-
-
-def add(A: Rows, B: Rows) -> list[list[Scalar]]:
-    return [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]
-
-
-def negative(A: Rows) -> list[list[Scalar]]:
-    return [[-x for x in row] for row in A]
-
-
-def subtract(A: Rows, B: Rows) -> list[list[Scalar]]:
-    return [[x - y for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]
-
-
-def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    total = a[0] * b[0]
-    for x, y in zip(a[1:], b[1:], strict=True):
-        total = total + x * y
-    return total
+    return Matrix(columns, n).mirrored().rows

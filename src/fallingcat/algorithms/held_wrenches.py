@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fallingcat.algorithms.dense import Block, subtract
+from fallingcat.algorithms.dense import Block, Matrix
 from fallingcat.algorithms.kinematics import joint_kinematics, world_transforms
 from fallingcat.algorithms.posed import PerBody, Posed, Vector, Wrenches
 from fallingcat.model.model import WORLD, Model
@@ -103,4 +103,4 @@ def minus_torques_of_change(dq: Block, r: Posed, wrenches: Wrenches) -> Block:
             others = [total[i].change(s) for s in r.S[j].columns]
             blocks[i, j] = [[s @ w for w in others] for s in r.S[i].columns]
             blocks[j, i] = [[s @ w for w in own] for s in r.S[j].columns]
-    return subtract(dq, r.model.gather_blocks(blocks)) if total else dq
+    return (Matrix(dq) - Matrix(r.model.gather_blocks(blocks))).rows if total else dq

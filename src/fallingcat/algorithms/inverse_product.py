@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fallingcat import scalar
-from fallingcat.algorithms.dense import Block, add, multiply, transpose
+from fallingcat.algorithms.dense import Block, Matrix
 from fallingcat.algorithms.minverse import Inverse
 from fallingcat.algorithms.posed import PerBody
+from fallingcat.algorithms.vectors import negative, plus
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 
@@ -44,37 +44,37 @@ Wanted = dict[tuple[int, int], list[Scalar]]
 
 def _dense(inverse: Inverse, wanted: Wanted) -> Wanted:
     """The product with all of M^-1."""
-    product = scalar.matmul(inverse.Minv, transpose(list(wanted.values())), negate=True)
-    return dict(zip(wanted, transpose(product), strict=True))
+    product = Matrix(inverse.Minv).minus_times(Matrix(wanted.values()).T)
+    return dict(zip(wanted, product.T, strict=True))
 
 
 def _branch(model: Model, inverse: Inverse, base: list[int], branch: list[int], wanted: Wanted) -> Wanted:
     """(1) and (2) for the columns of one branch."""
     own = base + branch
     others = [i for i in range(model.nv) if i not in own]
-    B = [[column[k] for column in wanted.values()] for k in own]
+    B = Matrix(wanted.values()).take(own).T
 
-    def times(rows: Sequence[int]) -> Block:
-        return scalar.matmul([[inverse.Minv[i][k] for k in own] for i in rows], B, negate=True)
+    def times(rows: Sequence[int]) -> Matrix:
+        return Matrix([inverse.Minv[i] for i in rows]).take(own).minus_times(B)
 
     rows = dict(zip(base, times(base), strict=True)) | dict(zip(branch, times(branch), strict=True))
     if others:
         W_0 = {k: row for i, _ in model.base_to_tip() for k, row in zip(model.dofs(i), inverse.W[i, 0], strict=True)}
-        through_base = scalar.matmul([W_0[i] for i in others], [rows[k] for k in base])
+        through_base = Matrix([W_0[i] for i in others]) @ Matrix([rows[k] for k in base])
         rows |= dict(zip(others, through_base, strict=True))
     return {key: [rows[i][position] for i in range(model.nv)] for position, key in enumerate(wanted)}
 
 
 def _by_factors(model: Model, inverse: Inverse, column: Sequence[Scalar]) -> list[Scalar]:
     """(3): inwards along all paths, through D^-1, and outwards again."""
-    y: PerBody[Block] = {m: [[0.0] for _ in model.dofs(m)] for m in range(len(model.bodies))}
+    b = {i: [column[k] for k in model.dofs(i)] for i in inverse.Dinv}
+    y, x = ({i: [0.0] * len(part) for i, part in b.items()} for _ in range(2))
     for (i, m), W_im in inverse.W.items():
-        y[m] = add(y[m], multiply(transpose(W_im), [[column[k]] for k in model.dofs(i)]))
-    z = {m: multiply(inverse.Dinv[m], y[m]) for m in y}
-    x: PerBody[Block] = {i: [[0.0] for _ in model.dofs(i)] for i in y}
+        y[m] = plus(y[m], W_im.T @ b[i])
+    z = {m: inverse.Dinv[m] @ y[m] for m in y}
     for (i, m), W_im in inverse.W.items():
-        x[i] = add(x[i], multiply(W_im, z[m]))
-    return model.gather({i: [-entry for (entry,) in block] for i, block in x.items()})
+        x[i] = plus(x[i], W_im @ z[m])
+    return model.gather({i: negative(part) for i, part in x.items()})
 
 
 def _branches(model: Model) -> list[list[int]]:

@@ -17,29 +17,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fallingcat import scalar
 from fallingcat.algorithms.aba import Articulated, articulated_bodies, combination
 from fallingcat.algorithms.crba import mass_matrix
-from fallingcat.algorithms.dense import (
-    Block,
-    Matrix,
-    add,
-    factor,
-    forward_substitute,
-    inverse_symmetric,
-    mirrored,
-    multiply,
-    negative,
-    subtract,
-    transpose,
-)
+from fallingcat.algorithms.dense import Block, Matrix, factor, forward_substitute, inverse_symmetric
 from fallingcat.algorithms.pivots import least_pivots_by_dof
 from fallingcat.algorithms.posed import PerBody, Vector, common
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import cheapest
 from fallingcat.spatial import Force, Motion
 
-Blocks = dict[tuple[int, int], Block]
+Blocks = dict[tuple[int, int], Matrix]
 
 
 class Inverse(NamedTuple):
@@ -49,7 +36,7 @@ class Inverse(NamedTuple):
     """nv x nv"""
     W: Blocks
     """The factor of (3), for joints of which the second carries the first; empty where it was not needed."""
-    Dinv: PerBody[Block]
+    Dinv: PerBody[Matrix]
     """D^-1 of (3)."""
 
 
@@ -72,8 +59,8 @@ def inverse_of(bodies: Articulated) -> Inverse:
 
 def _matrix(bodies: Articulated, upper: Blocks) -> Block:
     """From the blocks (i, j), i <= j."""
-    lower = {(j, i): transpose(block) for (i, j), block in upper.items()}
-    own = {(i, i): mirrored(upper[i, i]) for i in bodies.D}
+    lower = {(j, i): block.T for (i, j), block in upper.items()}
+    own = {(i, i): upper[i, i].mirrored() for i in bodies.D}
     return bodies.robot.model.gather_blocks(upper | lower | own)
 
 
@@ -86,9 +73,9 @@ def _by_factor(bodies: Articulated, W: Blocks) -> Blocks:
             inverse |= _through_root(bodies, m, carried, W)  # (3), its first term
             continue
         for position, i in enumerate(carried):
-            WD = multiply(W[i, m], bodies.Dinv[m])
+            WD = W[i, m] @ bodies.Dinv[m]
             for j in carried[position:]:
-                inverse[i, j] = add(inverse[i, j], multiply(WD, transpose(W[j, m])))  # (3)
+                inverse[i, j] = inverse[i, j] + WD @ W[j, m].T  # (3)
     return inverse
 
 
@@ -100,15 +87,14 @@ def _by_columns(bodies: Articulated) -> Blocks:
     for i, p in r.model.tip_to_base():
         for j in range(i, len(r.S)):
             one = Matrix.identity(len(r.S[i])) if i == j else Matrix.zero(len(r.S[i]), len(r.S[j]))
-            inverse[i, j] = multiply(Dinv[i], subtract(one, [[s @ f for f in F[i][j]] for s in r.S[i].columns]))  # line 12
-            pushed = [combination(bodies.U[i], x) for x in transpose(inverse[i, j])]
+            inverse[i, j] = Dinv[i] @ (one - Matrix([[s @ f for f in F[i][j]] for s in r.S[i].columns]))  # line 12
+            pushed = [combination(bodies.U[i], x) for x in inverse[i, j].T]
             F[p][j] = [g + f + u for g, f, u in zip(F[p][j], F[i][j], pushed, strict=True)]  # line 14
     for i, p in r.model.base_to_tip():
         P[i] = {}
         for j in range(i, len(r.S)):
-            coupling = multiply(Dinv[i], [[a @ u for a in P[p][j]] for u in bodies.U[i]])
-            inverse[i, j] = subtract(inverse[i, j], coupling)  # line 18
-            P[i][j] = [a + r.S[i] @ x for a, x in zip(P[p][j], transpose(inverse[i, j]), strict=True)]
+            inverse[i, j] = inverse[i, j] - Dinv[i] @ Matrix([[a @ u for a in P[p][j]] for u in bodies.U[i]])  # line 18
+            P[i][j] = [a + r.S[i] @ x for a, x in zip(P[p][j], inverse[i, j].T, strict=True)]
     return inverse
 
 
@@ -116,13 +102,13 @@ def inverse_factor(bodies: Articulated) -> Blocks:
     """W = L^-1, block by block along every path."""
     r, W = bodies.robot, Blocks()
     for k, p in r.model.base_to_tip():
-        W[k, k] = Matrix.identity(len(r.S[k])).rows
+        W[k, k] = Matrix.identity(len(r.S[k]))
         path = list(r.model.path(p))
-        L = {i: [[s @ u for s in r.S[i].columns] for u in bodies.UDinv[k]] for i in path}  # (1)
+        L = {i: Matrix([[s @ u for s in r.S[i].columns] for u in bodies.UDinv[k]]) for i in path}  # (1)
         for position, i in enumerate(path):
-            W[k, i] = negative(L[i])
+            W[k, i] = -L[i]
             for j in path[:position]:
-                W[k, i] = subtract(W[k, i], multiply(L[j], W[j, i]))  # (2)
+                W[k, i] = W[k, i] - L[j] @ W[j, i]  # (2)
     return W
 
 
@@ -133,9 +119,8 @@ def _through_root(bodies: Articulated, root: int, carried: list[int], W: Blocks)
     """
     L, dinv = factor(bodies.D[root], bodies.least[root])
     rows = [(i, row) for i in carried for row in W[i, root]]
-    V = [forward_substitute(L, row) for _, row in rows]
-    right = [[x * d for x in column] for column, d in zip(transpose(V), dinv, strict=True)]
-    product = scalar.matmul(V, right, symmetric=True)
+    V = Matrix([forward_substitute(L, row) for _, row in rows], len(L))
+    product = V.times_symmetric(V.scale_columns(dinv).T)
     at = {i: [k for k, (j, _) in enumerate(rows) if j == i] for i in carried}
     pairs = [(i, j) for position, i in enumerate(carried) for j in carried[position:]]
-    return {(i, j): [[product[k][m] for m in at[j]] for k in at[i]] for i, j in pairs}
+    return {(i, j): Matrix([product[k] for k in at[i]]).take(at[j]) for i, j in pairs}

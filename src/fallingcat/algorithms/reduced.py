@@ -99,6 +99,14 @@ class Shape:
             total = total + column * x
         return total
 
+    def locked_velocity(self, nu: Vector) -> Motion:
+        """mu = v + A r (11)."""
+        return Motion.of(nu[:6], COMMON) + self.connection(nu[6:])
+
+    def horizontal(self, r: Vector) -> list[Scalar]:
+        """(-A r, r), the velocity with this shape velocity that has no momentum."""
+        return [*(-self.connection(r)).entries(), *r]
+
 
 def shape(model: Model, q: Vector) -> Shape:
     """Composite inertias, from the tips inwards, and the connection (17b)."""
@@ -137,17 +145,13 @@ def _shape_inertia(g: Shape, M: Block) -> Matrix:
 
 def locked_velocity(model: Model, q: Vector, nu: Vector) -> list[Scalar]:
     """mu = v + A_l r (11): the twist the base would have if the joints locked."""
-    return _locked_velocity(shape(model, q), nu).entries()
-
-
-def _locked_velocity(g: Shape, nu: Vector) -> Motion:
-    return Motion.of(nu[:6], COMMON) + g.connection(nu[6:])
+    return shape(model, q).locked_velocity(nu).entries()
 
 
 def momentum_map(model: Model, q: Vector, nu: Vector) -> list[Scalar]:
     """The momentum about the origin of the world, in its orientation: conserved without external forces (Def. 2)."""
     g = shape(model, q)
-    p = g.Ic[0] @ _locked_velocity(g, nu)
+    p = g.Ic[0] @ g.locked_velocity(nu)
     return (base_transform(model, q).T @ Force(p.lin, p.ang, 0)).entries()
 
 
@@ -159,23 +163,18 @@ def base_transform(model: Model, q: Vector) -> Transform:
 def split_velocity(model: Model, q: Vector, nu: Vector) -> VelocitySplit:
     """The vertical and the horizontal part of a velocity (Sec. III-A)."""
     g = shape(model, q)
-    r = list(nu[6:])
-    Ar = g.connection(r)
-    mu = Motion.of(nu[:6], COMMON) + Ar
-    return VelocitySplit([*mu.entries(), *[0.0] * model.n], [*(-Ar).entries(), *r])
+    return VelocitySplit([*g.locked_velocity(nu).entries(), *[0.0] * model.n], g.horizontal(nu[6:]))
 
 
 def reduced_dynamics(model: Model, q: Vector, nu: Vector) -> ReducedDynamics:
     """All terms of the corrected Theorem 1."""
     g = shape(model, q)
-    r = list(nu[6:])
-    Ar = g.connection(r)
-    mu = Motion.of(nu[:6], COMMON) + Ar
-    horizontal = [*(-Ar).entries(), *r]
-    C, M, _ = coriolis_terms_in(g.frame, horizontal)
-    forces = axis_forces(g.frame, horizontal)
+    r = nu[6:]
+    mu = g.locked_velocity(nu)
+    C, M, _ = coriolis_terms_in(g.frame, g.horizontal(r))
+    forces = axis_forces(g.frame, g.horizontal(r))
     p = g.Ic[0] @ mu
-    P = Matrix((forces.Bc[0] + CoriolisFactor.of(Ar, g.Ic[0])).inertia_rate().matrix())  # without the motion of the base
+    P = Matrix((forces.Bc[0] + CoriolisFactor.of(g.connection(r), g.Ic[0])).inertia_rate().matrix())  # the base at rest
     c = skew_forces(g, mu)
     S = inertia_derivative(g, c, mu)
     Gamma = shape_coriolis(g, C, forces)
@@ -253,8 +252,7 @@ def reduced_forward_dynamics(model: Model, q: Vector, nu: Vector, tau: Vector) -
     """
     g = shape(model, q)
     dnu = forward_dynamics(model, q, nu, tau)
-    v = Motion.of(nu[:6], COMMON)
-    mu = v + g.connection(nu[6:])
+    v, mu = Motion.of(nu[:6], COMMON), g.locked_velocity(nu)
     p = g.Ic[0] @ mu
     weight = g.Ic[0] @ (-g.frame.gravity)
     force = Force.of(tau[:6], COMMON) + weight - v.cross(p) - inertia_rate(g, nu[6:]) @ mu

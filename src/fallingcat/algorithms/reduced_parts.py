@@ -94,12 +94,8 @@ def curvature_maps(model: Model, q: Vector, r: Vector, mu: Vector) -> CurvatureM
 
 def _curvature_moments(g: Shape, r: Vector) -> list[Force]:
     """b_j = Bc_j^T S_j - Bc_0^T A_j."""
-    forces = axis_forces(g.frame, _horizontal(g, r))
+    forces = axis_forces(g.frame, g.horizontal(r))
     return [f - forces.Bc[0].transposed(a) for f, a in zip(gather_joints(g.model, forces.F3), g.A, strict=True)]
-
-
-def _horizontal(g: Shape, r: Vector) -> list[Scalar]:
-    return [*(-g.connection(r)).entries(), *r]
 
 
 def transformed_coriolis(model: Model, q: Vector, nu: Vector) -> TransformedCoriolis:
@@ -119,9 +115,9 @@ def decoupling_torques(model: Model, q: Vector, nu: Vector) -> DecouplingTorques
     with mu, less what the base gives way.
     """
     g = shape(model, q)
-    mu = Motion.of(nu[:6], COMMON) + g.connection(nu[6:])
+    mu = g.locked_velocity(nu)
     locked = {i: mu.cross(I @ mu) for i, I in g.frame.I.items()}
-    B = factors(g.frame, velocities(g.frame, _horizontal(g, nu[6:])))
+    B = factors(g.frame, velocities(g.frame, g.horizontal(nu[6:])))
     tau, B_2r = _on_axes(g, locked), _on_axes(g, {i: B[i] @ mu for i in B})
     once = [x + y for x, y in zip(tau, B_2r, strict=True)]
     return DecouplingTorques(tau, once, [x + y for x, y in zip(once, B_2r, strict=True)])

@@ -23,11 +23,12 @@ from fallingcat import scalar
 from fallingcat.algorithms.aba import forward_dynamics
 from fallingcat.algorithms.constrained import DEPENDENT
 from fallingcat.algorithms.coriolis import axis_forces, coriolis_terms_in
-from fallingcat.algorithms.dense import Block, Matrix, mirrored, substitute
+from fallingcat.algorithms.dense import Block, Matrix, substitute
 from fallingcat.algorithms.kinematics import frame_acceleration, frame_jacobian, frame_jacobian_rate
 from fallingcat.algorithms.minverse import inverse_mass_matrix
 from fallingcat.algorithms.posed import COMMON, Vector
 from fallingcat.algorithms.reduced import Shape, generalized_jacobian, shape, shape_coriolis
+from fallingcat.algorithms.vectors import unit
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force
@@ -103,7 +104,7 @@ class OrthogonalRows:
 
     def inverse(self) -> Block:
         """G^-1."""
-        return mirrored([substitute(self.L, self.Dinv, [1.0 if i == j else 0.0 for i in range(6)]) for j in range(6)])
+        return Matrix([substitute(self.L, self.Dinv, unit(6, j)) for j in range(6)]).mirrored().rows
 
     def lower_solved(self, z: Vector) -> list[Scalar]:
         """L^-T D^-1 z: G^-1 Jt Lambda_q^-1 from the columns of Z."""

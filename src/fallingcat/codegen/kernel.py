@@ -192,7 +192,8 @@ class Kernel:
         return answer(task, results, out)
 
     def _contiguous_batch(self, values: tuple[Any, ...], out: Any) -> tuple[Array, ...] | None:
-        """The results by one native call; None if the arguments are not contiguous batches or several threads are to do it.
+        """The results by one native call; None if the arguments are not contiguous batches, or vectors for a whole batch, or
+        several threads are to do it.
 
         The first batch takes the other way, so that arguments that do not fit are found before anything is compiled.
         """
@@ -200,6 +201,8 @@ class Kernel:
             return None
         if out is None:
             first = values[0] if values else None
+            if type(first) is np.ndarray and first.ndim == 1:  # one vector for the whole batch
+                first = next((x for x in values if type(x) is np.ndarray and x.ndim == 2), None)
             if type(first) is not np.ndarray or first.ndim != 2:
                 return None
             out = tuple([RESULTS.empty((len(first), *o.shape)) for o in self.task.outputs])

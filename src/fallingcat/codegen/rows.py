@@ -4,10 +4,11 @@
     PyObject *fc_rows(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 
 `fc_many` takes the arguments of a user as they come, inputs and then outputs, and computes all of them if everything is a
-contiguous batch; `fc_rows` takes start, stop, arrays that were checked before (2-d, contiguous; an input of one row is repeated)
-and a workspace array, and does one thread's share. Both first test the quaternions and whether an output shares memory with
-another array. They answer 0, or 1 without having computed anything; then it is for Python to convert, to check and to explain.
-Of a function that inverts the mass matrix, `fc_many` answers 2 if the first output of some state begins with NaN.
+contiguous batch, where an input may also be one vector for all rows; `fc_rows` takes start, stop, arrays checked before (2-d,
+contiguous; an input of one row is repeated) and a workspace array, and does one thread's share. Both first test the quaternions
+and whether an output shares memory with another array. They answer 0, or 1 without having computed anything; then it is for
+Python to convert, to check and to explain. Of a function that inverts the mass matrix, `fc_many` answers 2 if the first output
+of some state begins with NaN.
 
 `fc_many` reads the inside of exact arrays only and may be called with anything. `fc_rows` does not check the types of its
 arguments: only `NativeBatch.run` calls it. Both keep no reference beyond the call; their callers hold the arrays.
@@ -126,27 +127,48 @@ def _rows(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> str:
 
 
 def _many(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int, checked: bool) -> str:
-    """Inputs and outputs of a user: computed if all are contiguous arrays with as many rows; if they are to be checked,
-    the answer is 2 where the first output of some state begins with NaN."""
+    """Inputs and outputs of a user: computed if all are contiguous arrays with as many rows, but for inputs that are one
+    vector for all rows; if they are to be checked, the answer is 2 where the first output of some state begins with NaN."""
     f = Function("fc_many", "ptr", PARAMETERS)
     refuse, no_memory = f.label("refuse"), f.label("no_memory")
-    shapes = [(i.size,) for i in inputs] + [o.shape for o in outputs]
-    f.require(f.same("%nargs", str(len(shapes)), "i64"), refuse)
+    f.require(f.same("%nargs", str(len(inputs) + len(outputs)), "i64"), refuse)
     array_type, float64 = f.load("ptr", "@fc_array_type"), f.load("ptr", "@fc_float64")
-    arrays: list[str] = []
-    total = ""
-    for j, shape in enumerate(shapes):
+    pointers, strides = f.alloca("ptr", len(inputs) + len(outputs)), f.alloca("i64", len(inputs))
+
+    def contiguous(j: int, flags: int) -> str:
+        """Go on if argument j is a contiguous array of numbers; the array, whose data are noted."""
         a = f.load("ptr", "%args", 8 * j)
         f.require(f.same(f.load("ptr", a, cpython.TYPE), array_type), refuse)
-        rows = _contiguous_rows(f, a, float64, shape, DENSE if j < len(inputs) else DENSE | cpython.WRITEABLE, refuse)
+        right_type = f.same(f.load("ptr", a, cpython.DESCR), float64)
+        right_flags = f.same(f.value(f"and i32 {f.load('i32', a, cpython.FLAGS)}, {flags}"), str(flags), "i32")
+        f.require(f.both(right_type, right_flags), refuse)
+        f.store("ptr", f.load("ptr", a, cpython.DATA), pointers, 8 * j)
+        return a
+
+    total = ""
+    for j, output in enumerate(outputs, len(inputs)):
+        a = contiguous(j, DENSE | cpython.WRITEABLE)
+        f.require(f.same(f.load("i32", a, cpython.NDIM), str(1 + len(output.shape)), "i32"), refuse)
+        rows = _shaped(f, a, output.shape, 1, refuse)
         f.require(f.same(rows, total, "i64") if total else f.value(f"icmp sgt i64 {rows}, 0"), refuse)
         total = total or rows
-        arrays.append(a)
-    pointers, strides = f.alloca("ptr", len(arrays)), f.alloca("i64", len(inputs))
-    for j, a in enumerate(arrays):
-        f.store("ptr", f.load("ptr", a, cpython.DATA), pointers, 8 * j)
+    repeated = ""
     for j, spec in enumerate(inputs):
-        f.store("i64", str(spec.size), strides, 8 * j)
+        a = contiguous(j, DENSE)
+        one = f.same(f.load("i32", a, cpython.NDIM), "1", "i32")
+        f.store("i64", f.value(f"select i1 {one}, i64 0, i64 {spec.size}"), strides, 8 * j)
+        repeated = f.value(f"and i1 {repeated}, {one}") if repeated else one
+        vector, batch, next_input = f.label("vector"), f.label("batch"), f.label("next_input")
+        f.branch(one, vector, batch)
+        f.begin(vector)
+        _shaped(f, a, (spec.size,), 0, refuse)
+        f.go(next_input)
+        f.begin(batch)
+        f.require(f.same(f.load("i32", a, cpython.NDIM), "2", "i32"), refuse)
+        f.require(f.same(_shaped(f, a, (spec.size,), 1, refuse), total, "i64"), refuse)
+        f.go(next_input)
+        f.begin(next_input)
+    f.require(f.same(repeated, "false", "i1"), refuse)  # not a batch at all
     memory = f.call("ptr", "fc_PyMem_RawMalloc", f"i64 {8 * workspace + ALIGNMENT}")
     f.require(f.value(f"icmp ne ptr {memory}, null"), no_memory)
     bad = _run(f, "0", total, total, pointers, strides, memory)
@@ -163,15 +185,11 @@ def _many(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int
     return f.text
 
 
-def _contiguous_rows(f: Function, a: str, float64: str, shape: tuple[int, ...], flags: int, refuse: str) -> str:
-    """Go on if an array holds rows of that shape, one after the other; how many."""
-    right_type = f.same(f.load("ptr", a, cpython.DESCR), float64)
-    right_axes = f.same(f.load("i32", a, cpython.NDIM), str(1 + len(shape)), "i32")
-    right_flags = f.same(f.value(f"and i32 {f.load('i32', a, cpython.FLAGS)}, {flags}"), str(flags), "i32")
-    f.require(f.both(f.both(right_type, right_axes), right_flags), refuse)
+def _shaped(f: Function, a: str, shape: tuple[int, ...], skip: int, refuse: str) -> str:
+    """Go on if an array has this shape after its first `skip` axes; the length of its first axis."""
     dimensions = f.load("ptr", a, cpython.DIMENSIONS)
     for k, n in enumerate(shape):
-        f.require(f.same(f.load("i64", dimensions, 8 * (k + 1)), str(n), "i64"), refuse)
+        f.require(f.same(f.load("i64", dimensions, 8 * (k + skip)), str(n), "i64"), refuse)
     return f.load("i64", dimensions)
 
 

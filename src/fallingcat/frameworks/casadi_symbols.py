@@ -16,22 +16,14 @@ import casadi
 from fallingcat.task import Output
 from fallingcat.trace.interpret import interpret
 from fallingcat.trace.program import Program
+from fallingcat.trace.replay import SCALARS
 
-OPERATIONS: dict[str, Callable[..., Any]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "neg": lambda a: -a,
-    "fma": lambda a, b, c: a * b + c,
-    "fms": lambda a, b, c: a * b - c,
-    "fnma": lambda a, b, c: c - a * b,
+OPERATIONS: dict[str, Callable[..., Any]] = SCALARS | {
     "sqrt": casadi.sqrt,
     "sin": casadi.sin,
     "cos": casadi.cos,
     "atan2": casadi.atan2,
     "select": lambda a, b, c, d: casadi.if_else(a < b, c, d),
-    "taint": lambda a: 0.0 * a,
 }
 """How CasADi writes the operations of `trace.ops`."""
 

@@ -7,7 +7,7 @@ are kept in `frames`. The floating base is an ordinary joint from the world to t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fallingcat.errors import FrameError
@@ -171,7 +171,7 @@ class Model:
                     row[k] = row[k] + self.bodies[i].multiplier * x
         return total
 
-    def gather_blocks(self, blocks: Mapping[tuple[int, int], Sequence[Sequence[Scalar]]]) -> list[list[Scalar]]:
+    def gather_blocks(self, blocks: Mapping[tuple[int, int], Iterable[Sequence[Scalar]]]) -> list[list[Scalar]]:
         """An nv x nv matrix from one block per pair of joints."""
         total: list[list[Scalar]] = [[0.0] * self.nv for _ in range(self.nv)]
         for (i, j), block in blocks.items():

@@ -440,9 +440,10 @@ class Constraints:
         return Supported(*out)
 
 
-for _name in ("jacobian", "jacobian_rate", "drift", "forward_dynamics", "forward_dynamics_derivatives"):
+_INPUTS = {"jacobian": 1, "jacobian_rate": 2, "drift": 2, "forward_dynamics": 3, "forward_dynamics_derivatives": 3}
+for _name, _count in _INPUTS.items():
     # Seen from an object these are built-in functions, as the methods of a robot are.
-    setattr(Constraints, _name, CompiledMethod(Constraints.__dict__[_name]))
+    setattr(Constraints, _name, CompiledMethod(Constraints.__dict__[_name], _count))
 
 
 def _rebuild(robot: Robot, constraints: Sequence[Constraint], options: dict[str, Any], anchors: Array) -> Constraints:

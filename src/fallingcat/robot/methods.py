@@ -3,33 +3,65 @@
 Seen from a robot, such a method is a built-in function that carries the method's signature and documentation. It calls the
 method until there is code for plain single states, and then runs that code, also through a reference taken earlier:
 `f = robot.inverse_dynamics` before the first call is as fast as `robot.inverse_dynamics(...)` after it.
+Options, as in `robot.frame_jacobian(q, "foot")`, lead to another compiled function: the method is asked once for which one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from fallingcat.arrays.non_numpy import LazyArrayError, deferrable
 from fallingcat.codegen import Kernel, cpython
 from fallingcat.errors import InputError
 
+WAYS = 1024
+"""Combinations of options that a method remembers."""
+
+OPTIONS = (str, type(None))
+"""Types of options that are remembered; a call with others is the method's."""
+
+
+class Way(NamedTuple):
+    """The compiled function that a method runs with certain options."""
+
+    call: Callable[..., Any]
+    values: tuple[Any, ...]
+    """What it takes: the inputs of the method, and then what follows from the options."""
+
+
+class Asked:
+    """Stands in for a robot whose method is asked which compiled function it would run; nothing is computed."""
+
+    def __init__(self, robot: Any) -> None:
+        self._robot = robot
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._robot, name)
+
+    def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: None = None, **options: Any) -> Way:
+        return Way(self._robot._calls[name, *options.items()], values)
+
 
 class Method:
     """What the built-in function of a robot's method calls where plain single states are not what it got."""
 
-    __slots__ = ("function", "kernel", "robot", "served")
+    __slots__ = ("function", "inputs", "kernel", "robot", "served", "ways")
 
-    def __init__(self, function: Callable[..., Any], robot: Any) -> None:
-        self.function, self.robot = function, robot
+    def __init__(self, function: Callable[..., Any], robot: Any, inputs: int) -> None:
+        self.function, self.robot, self.inputs = function, robot, inputs
         self.kernel: Kernel | None = None
         """The compiled function behind the method without options, once it has been called."""
         self.served = False
         """Does the built-in function have the code for one state? Not after a first call with a batch."""
+        self.ways: dict[Any, Way | None] = {}
+        """By the options as they were given; None where the method does more than run one function."""
 
     def __call__(self, *values: Any, **named: Any) -> Any:
+        if (len(values) > self.inputs or (named and (len(named) > 1 or "out" not in named))) and "wrenches" not in named:
+            return self._with_options(values, named)
         kernel = self.kernel
-        if kernel is not None and len(values) == len(kernel.task.inputs) and (not named or named.keys() == {"out"}):
+        if kernel is not None and len(values) == self.inputs and (not named or "out" in named):
             try:
                 result = kernel(*values, **named)
             except InputError:
@@ -39,6 +71,48 @@ class Method:
                     self.served = True
                     has_code(self.robot, kernel)
                 return result
+        return self._by_method(values, named)
+
+    def _with_options(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """By the compiled function that the method was found to run with these options; else by the method."""
+        out = named.get("out")
+        by_name = named if out is None else {name: x for name, x in named.items() if name != "out"}
+        options = (values[self.inputs :], *by_name.items())
+        try:
+            way = self.ways[options]
+        except KeyError:
+            result = self._by_method(values, named)
+            self._ask(options, values, by_name)
+            return result
+        except TypeError:  # there are arrays among the options
+            way = None
+        if way is not None:
+            try:
+                given = values[: self.inputs] + way.values
+                result = way.call(*given) if out is None else way.call(*given, out=out)
+            except InputError:
+                pass  # as above
+            else:
+                if type(way.call) is Kernel and way.call.entry_made:  # there is a quicker way now
+                    self.ways.pop(options, None)
+                return result
+        return self._by_method(values, named)
+
+    def _ask(self, options: tuple[Any, ...], values: tuple[Any, ...], by_name: dict[str, Any]) -> None:
+        """Remember which compiled function the method runs with these options, if it returns what that returns."""
+        by_position, *rest = options
+        if len(values) < self.inputs or any(type(x) not in OPTIONS for x in (*by_position, *(x for _, x in rest))):
+            return
+        try:
+            way = self.function(Asked(self.robot), *values, **by_name)
+            same = type(way) is Way and all(x is y for x, y in zip(values[: self.inputs], way.values, strict=False))
+        except Exception:  # it goes on with the result
+            same = False
+        if len(self.ways) >= WAYS:
+            self.ways.clear()
+        self.ways[options] = Way(way.call, way.values[self.inputs :]) if same else None
+
+    def _by_method(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
         try:
             return self.function(self.robot, *values, **named)
         except LazyArrayError:
@@ -56,8 +130,9 @@ class Method:
 class CompiledMethod:
     """Stands in the class in place of a method and gives each robot its built-in function."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.__wrapped__ = function
+    def __init__(self, function: Callable[..., Any], inputs: int) -> None:
+        """inputs: how many of the arguments are inputs of the compiled function; the others are options."""
+        self.__wrapped__, self._inputs = function, inputs
         self.__doc__ = function.__doc__
         self._name = function.__name__
         self._doc = cpython.text_signature(function)
@@ -69,7 +144,8 @@ class CompiledMethod:
         stands = next(c.__dict__[self._name] for c in type(robot).__mro__ if self._name in c.__dict__) is self
         if not stands or not cpython.fast_calls_possible():
             return deferrable(self.__wrapped__).__get__(robot)
-        function = cpython.builtin(self._name, Method(self.__wrapped__, robot), self._doc, self.__wrapped__.__module__)
+        method = Method(self.__wrapped__, robot, self._inputs)
+        function = cpython.builtin(self._name, method, self._doc, self.__wrapped__.__module__)
         return robot.__dict__.setdefault(self._name, function)
 
 

@@ -53,7 +53,7 @@ class Part:
         super().__init_subclass__(**options)
         if cls.__module__.partition(".")[0] == __name__.partition(".")[0]:
             for name in FUNCTIONS.keys() & cls.__dict__.keys():
-                setattr(cls, name, CompiledMethod(cls.__dict__[name]))
+                setattr(cls, name, CompiledMethod(cls.__dict__[name], len(FUNCTIONS[name].inputs)))
 
     def __init__(self, model: Model) -> None:
         for name in FUNCTIONS:  # compiled methods of another model, when this is called again
