@@ -59,7 +59,7 @@ def measure(r: fc.Robot, function: str) -> None:
     text = single_text(program, plan, native.host_lanes())
     text += call_text(job, plan.slot_count, QUATERNION_TOLERANCE)
     times.append(process_time())
-    code = native.compile_object(native.hurried(text))
+    code = native.compile_object(native.compiled_quickly(text))
     times.append(process_time())
     parts = "".join(f"{b - a:9.2f}" for a, b in pairwise(times))
     size = f"{program.operations:10} {len(program.instructions):10} {len(text) / 1e6:7.1f} {len(code) / 1e6:7.1f}"

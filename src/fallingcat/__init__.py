@@ -49,9 +49,9 @@ from fallingcat.robot.coordinates import change_coordinates as change_coordinate
 from fallingcat.robot.coordinates import change_symbols as change_symbols
 from fallingcat.robot.inputs import thruster as thruster
 from fallingcat.robot.inputs import wrench_input as wrench_input
-from fallingcat.robot.own import compile as compile
 from fallingcat.robot.robot import Robot as Robot
 from fallingcat.robot.robot import load as load
+from fallingcat.robot.user_functions import compile as compile
 from fallingcat.robot.wrenches import Wrenches as Wrenches
 
 __version__ = "0.1.0"

@@ -31,7 +31,7 @@ def check_representation(value: Any) -> None:
 def check_truth(name: str, value: Any) -> None:
     """Refuse what is neither true nor false."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InputError(f"{name} is not a truth value", expected="True or False", got=shown(value))
+        raise InputError(f"{name} is not a boolean", expected="True or False", got=shown(value))
 
 
 def several_names(option: str, value: Any) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
-"""Writing files: whole or not at all, into folders that are made if need be, and through links and devices, never over them.
+"""Writing files: atomically, into folders that are created if need be, and through links and devices, never over them.
 
-And locks: files that one process holds at a time, until it lets go or ends, however it ends.
+And locks: files that one process holds at a time, until it releases them or ends, however it ends.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def stream(path: Path) -> int | None:
 def lock(path: str | Path) -> int | None:
     """Hold a lock file, which is made if need be: what `unlock` takes, or None while another process holds it.
 
-    Raises OSError where there can be no lock. The system lets go when a process ends.
+    Raises OSError where there can be no lock. The system releases it when a process ends.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
@@ -77,7 +77,7 @@ def lock(path: str | Path) -> int | None:
 
 
 def unlock(descriptor: int) -> None:
-    """Let go of a lock."""
+    """Release a lock."""
     os.close(descriptor)
 
 

@@ -14,19 +14,29 @@ from fallingcat.algorithms import configuration
 from fallingcat.algorithms.actuation import Actuation, add_wrenches, driven
 from fallingcat.algorithms.held_wrenches import SIZES, on_bodies
 from fallingcat.algorithms.posed import NO_FORCES
-from fallingcat.algorithms.singular import always_idle, idle_joints
+from fallingcat.algorithms.singular import always_zero_inertia, zero_inertia_joints
 from fallingcat.choices import check_choice
 from fallingcat.errors import InputError, SingularError
 from fallingcat.lazy import lazy
 from fallingcat.model.model import Model
 from fallingcat.model.report import listed
-from fallingcat.origin import is_own
+from fallingcat.origin import is_library_code
 from fallingcat.table import BEHIND, FUNCTIONS, NU, Function, Q, Size
 from fallingcat.task import Input, Output, Task
 from fallingcat.text import quoted
 
 __all__ = [
-    "BEHIND", "FUNCTIONS", "NU", "Evaluate", "Function", "Idle", "Q", "Size", "configuration_input", "moving_axes", "quaternions",
+    "BEHIND",
+    "FUNCTIONS",
+    "NU",
+    "Evaluate",
+    "Function",
+    "Q",
+    "Size",
+    "ZeroInertia",
+    "configuration_input",
+    "moving_axes",
+    "quaternions",
     "task",
 ]  # fmt: skip
 
@@ -60,9 +70,9 @@ def task(
 
     evaluate = Evaluate(model, name, wrenches, inputs, actuation, tuple(sorted(options.items())))
     # A user's own algorithm, joint or factor may change while its name stays: there the traced program is the key.
-    own = is_own(function.algorithm, model) and not any(map(callable, options.values()))
-    key = f"{name} {wrenches} {inputs} {actuation} {evaluate.options} {model.digest}" if own else ""
-    explain = Idle(model) if function.inverts else None
+    library = is_library_code(function.algorithm, model) and not any(map(callable, options.values()))
+    key = f"{name} {wrenches} {inputs} {actuation} {evaluate.options} {model.digest}" if library else ""
+    explain = ZeroInertia(model) if function.inverts else None
     return Task(function.method or name, tuple(vectors), outputs, evaluate, key, function.results, explain)
 
 
@@ -94,8 +104,8 @@ def _check_wrenches(name: str, function: Function, axes: Any) -> None:
 
 
 @dataclass(frozen=True)
-class Idle:
-    """Says which joints meet no inertia at a state, in words; nothing if all do. Can be pickled."""
+class ZeroInertia:
+    """The joints that meet no inertia at a state, in words; empty if all meet some. Can be pickled."""
 
     model: Model
 
@@ -115,16 +125,16 @@ class Evaluate:
     options: tuple[tuple[str, Any], ...] = ()
 
     @lazy
-    def _always_idle(self) -> list[str]:
-        return always_idle(self.model)
+    def _always_zero_inertia(self) -> list[str]:
+        return always_zero_inertia(self.model)
 
     def __call__(self, *vectors: Any) -> Any:
         function = FUNCTIONS.get(self.name) or BEHIND[self.name]
-        if function.inverts and self._always_idle:
+        if function.inverts and self._always_zero_inertia:
             # Whether a pivot is zero but for rounding depends on the function and the representation: none of them is tried.
             raise SingularError(
                 f"{self.name}: the mass matrix is singular",
-                got=f"whatever the configuration nothing resists {_in_words(self.model, self._always_idle)}",
+                got=f"at every configuration no inertia resists {_in_words(self.model, self._always_zero_inertia)}",
                 hint="some motion meets no inertia: give the links rotational inertia; 'fallingcat doctor' names the suspects",
             )
         own = list(vectors[: len(function.inputs)])
@@ -139,9 +149,9 @@ class Evaluate:
 
 
 def what_is_singular(model: Model, q: Sequence[float]) -> str:
-    """The joints that meet no inertia at a configuration, in words; empty if all do."""
-    joints = idle_joints(model, q)
-    return f"at this configuration nothing resists {_in_words(model, joints)}" if joints else ""
+    """The joints that meet no inertia at a configuration, in words; empty if all meet some."""
+    joints = zero_inertia_joints(model, q)
+    return f"at this configuration no inertia resists {_in_words(model, joints)}" if joints else ""
 
 
 def _in_words(model: Model, joints: Sequence[str]) -> str:

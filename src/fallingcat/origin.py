@@ -1,4 +1,4 @@
-"""Is what a task runs the library's own code, so that a name says what it does?
+"""Is what a task runs the code of this library, and not patched, so that a name identifies it?
 
 The cache knows an algorithm by its name and the digest of the library's source, and need not trace it. That holds only
 while the algorithm and the classes of the model come from that source, and nothing else has been put in their place.
@@ -21,12 +21,12 @@ ROOMS = ("algorithms", "spatial", "scalar", "task", "trace", "model.joints", "mo
 """The modules that an algorithm runs through on its way to a program."""
 
 
-def is_own(algorithm: Callable[..., Any], model: Model, more: Iterable[type] = ()) -> bool:
+def is_library_code(algorithm: Callable[..., Any], model: Model, more: Iterable[type] = ()) -> bool:
     """Do the algorithm, every class of the model, and more classes belong to the library, as its source has them?"""
-    return _is_own_function(algorithm) and all(map(_is_own_class, {*_classes(model), *more})) and untouched()
+    return _is_library_function(algorithm) and all(map(_is_library_class, {*_classes(model), *more})) and unpatched()
 
 
-def _is_own_function(function: Callable[..., Any]) -> bool:
+def _is_library_function(function: Callable[..., Any]) -> bool:
     # Not __module__, which a wrapper takes over from what it wraps. A closure may hold any function.
     if type(function) is not FunctionType or function.__closure__ is not None:
         return False
@@ -34,7 +34,7 @@ def _is_own_function(function: Callable[..., Any]) -> bool:
     return covers(module) and function.__globals__ is vars(sys.modules[module])
 
 
-def _is_own_class(kind: type) -> bool:
+def _is_library_class(kind: type) -> bool:
     return covers(kind.__module__) and getattr(sys.modules[kind.__module__], kind.__name__, None) is kind
 
 
@@ -69,6 +69,6 @@ def _functions(space: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[Any, ..
 _KNOWN = tuple((space.get, *_functions(space)) for space in _namespaces())
 
 
-def untouched() -> bool:
-    """Does every function of the algorithms, and of what they use, stand where it stood when the library was imported?"""
+def unpatched() -> bool:
+    """Are the functions of the algorithms, and of what they use, those that were imported, with none monkeypatched?"""
     return all(all(map(is_, map(get, names), values)) for get, names, values in _KNOWN)

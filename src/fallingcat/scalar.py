@@ -200,10 +200,10 @@ def cheapest(x: Sequence[Scalar], *ways: Callable[[], T]) -> T:
 
 
 def keep(*matrices: Matrix) -> None:
-    """Say that several functions go on from these numbers, having computed them in the same way.
+    """Mark intermediate results that several functions compute in the same way.
 
-    Traced, what leads to them is compiled apart from what follows, so that such functions can have the machine code in common.
-    The very first is left out: where it is the first result, it also tells of inputs that are not finite, and is another number.
+    Traced, the operations up to them are compiled separately, so that such functions share the machine code.
+    The first number is left out: if it is the first result, `trace.program` adds the taint of the inputs to it.
     """
     numbers = (x for matrix in matrices for row in matrix for x in row)
     for x in islice(numbers, 1, None):

@@ -59,7 +59,7 @@ def test_the_second_finds_the_core_of_the_first(
     first, second = names
     made(ball, first).prepare(**kind)
     assert len(compiled) == 2
-    assert not made(ball, second).at_hand(**kind)
+    assert not made(ball, second).is_compiled(**kind)
     compiled.clear()
     made(ball, second).prepare(**kind)
     assert len(compiled) == 1
@@ -182,15 +182,15 @@ def test_a_core_that_is_gone_is_compiled_again(
     kind: dict[str, bool], damage: Callable[[Path], Any], ball: fc.Robot, folder: Path, compiled: list[str]
 ) -> None:
     made(ball, LINEARIZE).prepare(**kind)
-    assert made(ball, LINEARIZE).at_hand(**kind)
+    assert made(ball, LINEARIZE).is_compiled(**kind)
     (entry,) = cores(folder)
     damage(entry)
-    assert not made(ball, LINEARIZE).at_hand(**kind)
+    assert not made(ball, LINEARIZE).is_compiled(**kind)
     compiled.clear()
     made(ball, LINEARIZE).prepare(**kind)
     assert len(compiled) == 2
     assert cores(folder) == [entry]
-    assert made(ball, LINEARIZE).at_hand(**kind)
+    assert made(ball, LINEARIZE).is_compiled(**kind)
 
 
 def test_a_core_without_a_name_is_not_counted_on(ball: fc.Robot, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

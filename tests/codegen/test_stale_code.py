@@ -116,17 +116,17 @@ def test_what_stands_in_the_place_of_a_function_of_the_library_runs(
         return velocities(r, [3.0 * x for x in nu])
 
     monkeypatch.setattr(energy, "velocities", faster)
-    assert not origin.untouched()
+    assert not origin.unpatched()
     assert kinetic_energy() == pytest.approx(9.0 * before)
     monkeypatch.undo()
     monkeypatch.setenv("FALLINGCAT_CACHE", str(tmp_path))
     # a method of a class
     columns = Revolute.columns
     monkeypatch.setattr(Revolute, "columns", lambda self, q: [(a, tuple(2.0 * x for x in b)) for a, b in columns(self, q)])
-    assert not origin.untouched()
+    assert not origin.unpatched()
     assert kinetic_energy() != pytest.approx(before)
     monkeypatch.undo()
-    assert origin.untouched()
+    assert origin.unpatched()
     assert task(pendulum.model, "kinetic_energy").key
 
 
@@ -254,7 +254,7 @@ def test_pages_and_commands_have_no_part_in_it(tmp_path: Path) -> None:
 
 
 WORDS = {"arrays", "errors", "text", "suggest", "choices", "announce", "files", "model.findings", "model.report", "arrays.axes",
-    "arrays.eager", "arrays.foreign", "arrays.lost"}  # fmt: skip
+    "arrays.eager", "arrays.non_numpy", "arrays.singular_states"}  # fmt: skip
 """What makers import without a part in the code: messages, files, and what looks at arguments and results in Python."""
 
 

@@ -411,7 +411,7 @@ def test_frozen_pickled_and_printed(quadruped: fc.Robot, standing: fc.Constraint
         (lambda r: fc.rolling("a", 0.0), "must be positive"),
         (lambda r: fc.point("a", directions=[[0, 0, 0]]), "has no length"),
         (lambda r: fc.point("a", directions=[[0, 0, 1], [0, 0, 2]]), "depend on each other"),
-        (lambda r: fc.weld("a", "b", np.zeros((4, 4))), "no pose"),
+        (lambda r: fc.weld("a", "b", np.zeros((4, 4))), "not a pose"),
         (lambda r: fc.rows(cast(Any, 3)), "not a function"),
         (lambda r: fc.point(cast(Any, 7)), "by its name"),
         (lambda r: r.constraints(fc.point(FEET[0])).forward_dynamics(r.neutral(), [1.0], [1.0]), "nu"),

@@ -196,10 +196,10 @@ def test_what_cannot_be_inputs_is_refused() -> None:
         (lambda: robot.with_actuation(np.eye(7)), fc.InputError, ["8 rows", "(7, 7)"]),
         (lambda: robot.with_actuation(np.full((8, 1), np.nan)), fc.InputError, ["not finite"]),
         (lambda: robot.with_actuation(3.0), fc.InputError, ["8 rows", "shape ()"]),
-        (lambda: robot.with_actuation(1j * np.eye(8)), fc.InputError, ["no inputs", "8 rows"]),
-        (lambda: robot.with_actuation(None), fc.InputError, ["no inputs", "None"]),  # type: ignore[arg-type]
+        (lambda: robot.with_actuation(1j * np.eye(8)), fc.InputError, ["not inputs", "8 rows"]),
+        (lambda: robot.with_actuation(None), fc.InputError, ["not inputs", "None"]),  # type: ignore[arg-type]
         (lambda: setattr(robot, "actuation", np.eye(8)), AttributeError, ["with_actuation"]),
-        (lambda: robot.with_actuation([1.0, "to_lower"]), fc.InputError, ["no inputs"]),
+        (lambda: robot.with_actuation([1.0, "to_lower"]), fc.InputError, ["not inputs"]),
         (lambda: robot.with_actuation([fc.thruster("rotr1", (0, 0, 1))]), fc.FrameError, ["rotr1", "did you mean"]),
         (lambda: fc.load(drone(), floating=False).with_actuation(ROTORS), fc.InputError, ["welded", "floating=True"]),
         (lambda: fc.thruster("rotor1", (0, 0, 0)), fc.InputError, ["direction"]),

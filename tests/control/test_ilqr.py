@@ -379,7 +379,7 @@ def test_bad_input() -> None:
         ("Q_final", np.eye(3), "ilqr: Q_final has the wrong shape"),
         ("R", np.eye(2), "ilqr: R has the wrong shape"),
         ("R", np.diag([1.0, 1.0, 0.0]), "ilqr: R is not positive definite"),
-        ("R", 1.0, "ilqr: R is no matrix"),
+        ("R", 1.0, "ilqr: R is not a matrix"),
         ("limits", 3.0, "limits do not fit"),
         ("limits", (-1.0, 0.0, 1.0), "limits do not fit"),
         ("limits", (np.zeros(2), 1.0), "the lower limit has the wrong shape"),

@@ -136,7 +136,7 @@ def test_what_has_no_regulator_is_refused() -> None:
 def test_bad_arguments_are_refused() -> None:
     A, B, Q, R = np.diag([1.0, 2.0]), np.ones((2, 1)), np.eye(2), np.eye(1)
     cases: list[tuple[tuple[Any, ...], str]] = [
-        ((A[0], B, Q, R), "A is no matrix"),
+        ((A[0], B, Q, R), "A is not a matrix"),
         (("A", B, Q, R), "A does not hold real numbers"),
         ((1j * A, B, Q, R), "A does not hold real numbers"),
         ((A[:1], B, Q, R), "A has the wrong shape"),

@@ -152,8 +152,8 @@ def test_nothing_is_half_written(cat: fc.Robot, tmp_path: Path, monkeypatch: pyt
         (["equations_of_motion:hed"], "hed"),
         (["step:order=5"], "step has no option 'order'"),
         (["mass_matrix", "mass_matrix"], "two functions named mass_matrix"),
-        ([3], "no function.*got: 3"),
-        (7, "no functions.*got: 7"),
+        ([3], "not a function.*got: 3"),
+        (7, "not functions.*got: 7"),
         ({"not a name": "mass_matrix"}, "no name for a function"),
     ],
 )

@@ -292,15 +292,15 @@ def test_shapes_are_refused_by_name(robot: fc.Robot, rng: np.random.Generator) -
             call(q, nu[1:], dnu)
         with pytest.raises(fc.InputError, match="leading axes"):
             call(jnp.stack([q, q]), jnp.stack([nu] * 3), dnu)
-    with pytest.raises(fc.InputError, match="nu is no array"):
+    with pytest.raises(fc.InputError, match="nu is not an array"):
         mapped.inverse_dynamics(q, "nu", dnu)
-    with pytest.raises(fc.InputError, match="nu is no array"):
+    with pytest.raises(fc.InputError, match="nu is not an array"):
         mapped.inverse_dynamics(q, nu + 0j, dnu)
     with pytest.raises(fc.InputError, match=r"nu is of complex128; expected: float64; hint: x.real"):
         mapped.inverse_dynamics(q, jnp.asarray(nu) + 0j, dnu)
     with pytest.raises(fc.InputError, match=r"nu is of bool; expected: float64; hint: x.astype\('float64'\)$"):
         mapped.inverse_dynamics(q, jnp.asarray(nu) > 0, dnu)
-    with pytest.raises(fc.InputError, match="step: dt is no array"):
+    with pytest.raises(fc.InputError, match="step: dt is not an array"):
         mapped.step(q, nu, dnu, "soon")
     with pytest.raises(fc.InputError, match=r"inverse_dynamics: only a linear function can be transposed; hint: jax.vjp"):
         jax.linear_transpose(lambda x: mapped.inverse_dynamics(q, nu, x), dnu)(jnp.asarray(dnu))

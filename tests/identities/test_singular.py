@@ -9,7 +9,7 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.algorithms import configuration
-from fallingcat.algorithms.singular import idle_joints, is_singular
+from fallingcat.algorithms.singular import is_singular, zero_inertia_joints
 from fallingcat.errors import SingularError
 from trees import random_tree
 
@@ -131,7 +131,7 @@ def test_one_state_raises_and_names_the_joint(name: str, before: bool) -> None:
     q, x = np.zeros(robot.nq), np.ones(robot.nv)
     method = getattr(robot, name)
     for arguments in ((q, x, x)[:count], [a.tolist() for a in (q, x, x)[:count]]):
-        with pytest.raises(fc.SingularError, match="nothing resists 'first'"):
+        with pytest.raises(fc.SingularError, match="no inertia resists 'first'"):
             method(*arguments)
     with pytest.raises(fc.SingularError, match="'first'"):
         robot.kernel(name).eager(*(q, x, x)[:count])
@@ -193,7 +193,7 @@ def test_a_long_chain_is_not_taken_for_singular() -> None:
         b.link(f"link{k + 1}", mass=1.0, com=(0.5, 0, 0), inertia=(0.01, 0.0, 0.0, 0.01, 0.0, 0.01))
         b.joint(f"joint{k}", "revolute", f"link{k}", f"link{k + 1}", axis=(0, 1, 0), xyz=(1, 0, 0))
     model = fc.load(b).model
-    assert idle_joints(model, configuration.neutral(model)) == []
+    assert zero_inertia_joints(model, configuration.neutral(model)) == []
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -249,5 +249,5 @@ def test_a_singular_floating_base_is_named(make: Callable[[], fc.Builder]) -> No
     robot = fc.load(make())
     q, x = robot.random_configuration(1), np.ones(robot.nv)
     for states in (q, np.stack([q, q])):
-        with pytest.raises(fc.SingularError, match="whatever the configuration nothing resists the floating base 'body'"):
+        with pytest.raises(fc.SingularError, match="at every configuration no inertia resists the floating base 'body'"):
             robot.forward_dynamics(states, x, x)

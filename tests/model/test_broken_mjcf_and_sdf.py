@@ -213,7 +213,7 @@ def test_a_pipe_is_not_waited_for(rest: str, at: str, tmp_path: Path) -> None:
     path.write_text(mjcf(f'<body name="a"><joint/>{BALL}</body>', rest=rest))
     errors = [str(finding) for finding in fc.diagnose(path) if finding.severity == "error"]
     assert len(errors) == 1
-    assert "no plain file" in errors[0]
+    assert "not a regular file" in errors[0]
 
 
 def test_names_that_are_not_utf8_are_escaped(tmp_path: Path) -> None:

@@ -165,8 +165,8 @@ def test_bad_arguments_are_refused() -> None:
     cases: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
         ((q, nu, -1.0), {}, "times do not increase"),
         ((q, nu, [0.0, 0.2, 0.1]), {}, "times do not increase"),
-        ((q, nu, 1.0), {"rtol": 0.0}, "rtol is no tolerance"),
-        ((q, nu, 1.0), {"rtol": "tight"}, "rtol is no tolerance"),
+        ((q, nu, 1.0), {"rtol": 0.0}, "rtol does not fit"),
+        ((q, nu, 1.0), {"rtol": "tight"}, "rtol does not fit"),
         ((q, nu, 1.0, 3.0), {}, "cannot be called"),
         ((q, nu, 1.0, lambda q, nu, t: q[:3]), {}, "torques have the wrong shape"),
         ((q[:3], nu, 1.0), {}, "q has the wrong shape"),

@@ -207,7 +207,7 @@ def test_what_is_refused() -> None:
     refused("named twice", lambda: converters.drake(robot, [first, *robot.joint_names]))
     refused("does not move", lambda: converters.drake(robot, [*robot.joint_names, "rear_left_foot_weld"]))
     refused("a sequence of names", lambda: converters.drake(robot, first))
-    refused("no revolute joint", lambda: converters.pinocchio(robot, continuous=["trunk"]))
+    refused("not a revolute joint", lambda: converters.pinocchio(robot, continuous=["trunk"]))
     refused("unknown representation", lambda: converters.idyntree(robot, representation="world"))
     to = converters.mujoco(robot)
     refused(re.escape("expected: shape (..., 19); got: (18,)"), lambda: to.q(np.zeros(18)))

@@ -11,7 +11,7 @@ import pytest
 
 import fallingcat as fc
 from extras import extra
-from fallingcat.arrays import sent as sending
+from fallingcat.arrays import shared_objects
 from fallingcat.functions import FUNCTIONS
 from fallingcat.robot.labels import METHODS
 from trees import random_tree
@@ -214,14 +214,14 @@ def test_a_robot_is_one_task_and_arrives_once() -> None:
     graph = dict(ROBOT.bias(q, lazy(VALUES["nu"])).__dask_graph__())
     (key,) = [k for k in graph if str(k).startswith("fallingcat-")]
     assert sum(len(pickle.dumps(v)) > 2000 and k != key for k, v in graph.items() if "bias" in str(k)) == 0
-    first = pickle.loads(pickle.dumps(sending.Sent("a token of this test", ROBOT, fc.__version__)))
-    second = pickle.loads(pickle.dumps(sending.Sent("a token of this test", ROBOT, fc.__version__)))
+    first = pickle.loads(pickle.dumps(shared_objects.SharedObject("a token of this test", ROBOT, fc.__version__)))
+    second = pickle.loads(pickle.dumps(shared_objects.SharedObject("a token of this test", ROBOT, fc.__version__)))
     assert first.value is second.value
     assert first.value is not ROBOT
 
 
 def test_a_worker_of_another_version_refuses() -> None:
-    arrived = pickle.loads(pickle.dumps(sending.Sent("another token", ROBOT, "0.0.1")))
+    arrived = pickle.loads(pickle.dumps(shared_objects.SharedObject("another token", ROBOT, "0.0.1")))
     with pytest.raises(fc.InputError, match="another version"):
         _ = arrived.value
 
@@ -246,7 +246,7 @@ def test_errors_come_at_once() -> None:
         ROBOT.bias(q, nu, out=np.empty((COUNT, ROBOT.nv)))
     with pytest.raises(fc.InputError, match="list of arrays"):
         ROBOT.bias([q[0], q[1]], nu)
-    with pytest.raises(fc.InputError, match="no array"):
+    with pytest.raises(fc.InputError, match="not an array"):
         ROBOT.bias(dask.delayed(VALUES["q"]), nu)
     with pytest.raises(fc.InputError, match="Dask array"):
         ROBOT.kernel("bias")(q, nu)

@@ -94,7 +94,7 @@ def test_another_job_does_not_go_on(tmp_path: Path, states: str) -> None:
         run.apply(ROBOT, ["bias"], states, here(out, resume=True, chunk=7))
     (tmp_path / "mine.zarr").mkdir()
     (tmp_path / "mine.zarr" / "file").write_text("mine")
-    with pytest.raises(fc.InputError, match="no folder of results"):
+    with pytest.raises(fc.InputError, match="not a folder of results"):
         run.apply(ROBOT, ["bias"], states, here(tmp_path / "mine.zarr", resume=True))
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 

@@ -172,7 +172,7 @@ def test_bad_input(tmp_path: Path, states: str, arrays: dict[str, Any], capfd: A
         refuse(tmp_path, ["map", "tree9", "bias", "--in", str(tmp_path / file)], message, capfd)
     for function, message in {
         "bais": "did you mean 'bias'", "frame_pose": "frame_pose needs frame", "frame_pose:frame=nose": "no frame 'nose'",
-        "bias:representation=odd": "unknown representation", "bias:speed=2": "is no call", "step:dt=soon": "dt is not a time",
+        "bias:representation=odd": "unknown representation", "bias:speed=2": "is not a call", "step:dt=soon": "dt is not a time",
     }.items():  # fmt: skip
         refuse(tmp_path, ["map", "tree9", function, "--in", states], message, capfd)
     refuse(tmp_path, ["map", "tree9", "bias", "bias", "--in", states], "asked for twice", capfd)
@@ -183,7 +183,8 @@ def test_bad_input(tmp_path: Path, states: str, arrays: dict[str, Any], capfd: A
     assert "unknown kind of results" in capfd.readouterr().err
     for words, message in {
         ("--memory", "lots"): "--memory does not fit", ("--memory", "1MB"): "--memory does not fit",
-        ("--scheduler", "nonsense"): "--scheduler is no address", ("--scheduler", "tcp://10.0.0.1"): "--scheduler is no address",
+        ("--scheduler", "nonsense"): "--scheduler is not an address",
+        ("--scheduler", "tcp://10.0.0.1"): "--scheduler is not an address",
         ("--scheduler", "tcp://nobody.invalid:8786"): "no machine 'nobody.invalid' is known",
     }.items():  # fmt: skip
         assert main(["map", "tree9", "bias", "--in", states, "--out", str(tmp_path / "r.zarr"), *words]) == 2

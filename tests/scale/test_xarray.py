@@ -117,7 +117,7 @@ def test_wrenches_and_own_functions(arrays: dict[str, Any]) -> None:
 
 def test_what_does_not_fit(arrays: dict[str, Any]) -> None:
     data = ROBOT.xarray(**arrays, dims="time", coords={"time": TIME})
-    with pytest.raises(fc.InputError, match="no array"):
+    with pytest.raises(fc.InputError, match="not an array"):
         ROBOT.bias(data, data.nu)
     with pytest.raises(fc.InputError, match="no variable 'p'"):
         ROBOT.xarray(p=arrays["q"])

@@ -174,7 +174,7 @@ def test_view_writes_a_page_without_a_server(tmp_path: Path, capsys: pytest.Capt
     assert str(page) in capsys.readouterr().out.replace("\n", "")
     assert 'class="view tall"' in page.read_text()
     assert main(["view", "humanoid", "--port", "0"]) == 2
-    assert "--port is no port" in capsys.readouterr().err
+    assert "--port is not a port" in capsys.readouterr().err
 
 
 def test_without_viser_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,7 +32,7 @@ def by_mass_matrix(r: Posed, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCE
 
 
 def by_articulated_bodies(r: Posed, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
-    """The same through articulated bodies, which are made on the way."""
+    """The same through articulated bodies, computed in the same pass."""
     b = Articulated.of(r)
     return accelerations(b, articulate(b), nu, tau, f_ext)[0]
 
@@ -53,7 +53,7 @@ class Articulated:
     least: PerBody[list[float]]
     """What the pivots of D must exceed (`pivots`)."""
     Ia: PerBody[ArticulatedInertia]
-    """IA, the inertia of a body that carries articulated ones; then IA - U D^-1 U^T, what its joint lets through."""
+    """IA, the inertia of a body that carries articulated ones; then IA - U D^-1 U^T, what its joint transmits to the parent."""
 
     @staticmethod
     def of(r: Posed) -> Articulated:

@@ -16,20 +16,20 @@ from fallingcat.spatial.transform import Transform
 from fallingcat.spatial.vec3 import Mat, Vec, skew
 
 
-def _own(model: Model) -> list[Body]:
-    """Bodies whose joints have coordinates of their own, in the order of the coordinates."""
+def _independent(model: Model) -> list[Body]:
+    """Bodies whose joints are independent (not mimics), in the order of the coordinates."""
     return sorted((body for body in model.bodies if not body.mimics), key=lambda body: body.q_at)
 
 
 def neutral(model: Model) -> list[float]:
     """All joints at zero, base at the origin."""
-    return [x for body in _own(model) for x in body.joint.neutral()]
+    return [x for body in _independent(model) for x in body.joint.neutral()]
 
 
 def integrate(model: Model, q: Vector, dx: Vector) -> list[Scalar]:
     """q moved by the body-fixed displacement dx, exactly: exp on every joint's group."""
     moved: list[Scalar] = []
-    for body in _own(model):
+    for body in _independent(model):
         qi = q[body.q_at : body.q_at + body.joint.nq]
         moved += body.joint.integrate(qi, dx[body.nu_at : body.nu_at + body.joint.nv])
     return moved
@@ -38,7 +38,7 @@ def integrate(model: Model, q: Vector, dx: Vector) -> list[Scalar]:
 def difference(model: Model, q0: Vector, q1: Vector) -> list[Scalar]:
     """The displacement dx with integrate(q0, dx) = q1, the shortest one."""
     dx: list[Scalar] = []
-    for body in _own(model):
+    for body in _independent(model):
         at = slice(body.q_at, body.q_at + body.joint.nq)
         dx += body.joint.difference(q0[at], q1[at])
     return dx
@@ -47,7 +47,7 @@ def difference(model: Model, q0: Vector, q1: Vector) -> list[Scalar]:
 def rate(model: Model, q: Vector, nu: Vector) -> list[Scalar]:
     """The rates of the coordinates at body-fixed velocity nu."""
     rates: list[Scalar] = []
-    for body in _own(model):
+    for body in _independent(model):
         qi = q[body.q_at : body.q_at + body.joint.nq]
         rates += body.joint.rate(qi, nu[body.nu_at : body.nu_at + body.joint.nv])
     return rates
@@ -88,7 +88,7 @@ def bracket(model: Model, nu: Vector) -> Block:
 def _per_joint(model: Model, x: Vector, of_twist: Callable[..., Block]) -> Block:
     """A block per joint on a Lie group, made from its motion as a twist; ones on the diagonal for the others."""
     total: Block = [[1.0 if i == j else 0.0 for j in range(model.nv)] for i in range(model.nv)]
-    for body in _own(model):
+    for body in _independent(model):
         entries = body.joint.motions()
         if entries is None:
             continue

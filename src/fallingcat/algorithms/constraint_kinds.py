@@ -1,4 +1,4 @@
-"""More constraint rows: a distance, joints that are held or coupled, and rows of one's own."""
+"""More constraint rows: a distance, joints that are held or coupled, and user-defined rows."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Distance(Rows):
 
 
 @dataclass(frozen=True)
-class Held(Rows):
+class HeldJoint(Rows):
     """All degrees of freedom of a joint are held where the anchor says, or follow a reference from there."""
 
     joint: int
@@ -146,7 +146,7 @@ class Held(Rows):
 
 
 @dataclass(frozen=True)
-class Coupled(Rows):
+class CoupledJoints(Rows):
     """The coordinate x of one joint is a polynomial of that of another, x = p(y) = c0 + c1 y + c2 y^2 + ...
 
     J nu = x' - p_1 y',     J dnu + drift = x'' - p_1 y'' - p_2 y'^2,     p_k the k-th derivative of p        (1)
@@ -201,11 +201,11 @@ class Coupled(Rows):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# One's own
+# User-defined rows
 
 
 @dataclass(frozen=True)
-class Own(Rows):
+class UserRows(Rows):
     """Rows whose violation is a function of q, differentiated by first-order numbers within first-order numbers."""
 
     function: Callable[[Sequence[Any]], Sequence[Any]]
@@ -273,7 +273,7 @@ class Own(Rows):
 
 
 def _joints(model: Model) -> list[int]:
-    """Joints with coordinates of their own."""
+    """Independent joints (not mimics)."""
     return [i for i, body in enumerate(model.bodies) if not body.mimics]
 
 

@@ -23,7 +23,7 @@ class Matrix:
     def __init__(self, rows: Iterable[Sequence[Scalar]], width: int | None = None) -> None:
         self.rows: list[list[Scalar]] = [list(row) for row in rows]
         self.width = width if width is not None else len(self.rows[0])
-        """Columns; must be told where there may be no rows."""
+        """Number of columns; needed where there may be no rows."""
 
     @staticmethod
     def zero(rows: int, columns: int) -> Matrix:

@@ -52,7 +52,7 @@ def placements(r: Posed) -> PerBody[list[Motion]]:
         q, to_link = r.model.coordinates(i, r.q), transpose(mat(r.model.frame(body.name).pose.rotation))
         X_iz = Transform(body.joint.rotation(q, to_link), matvec(to_link, body.joint.offset(q)), i, "link at zero")
         units = [[1.0 if k == m else 0.0 for m in range(GEOMETRY)] for k in range(GEOMETRY)]
-        found[i] = [r.own(i, X_iz @ Motion.of(e, "link at zero")) for e in units]
+        found[i] = [r.from_body(i, X_iz @ Motion.of(e, "link at zero")) for e in units]
     return found
 
 

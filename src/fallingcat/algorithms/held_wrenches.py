@@ -27,13 +27,13 @@ SIZES = {"body": 6, "mixed": 15, "inertial": 6}
 class HeldWrenches(Wrenches):
     """Wrenches in body coordinates, with what they do when bodies move."""
 
-    def __init__(self, held: PerBody[Held]) -> None:
+    def __init__(self, held: PerBody[HeldWrench]) -> None:
         super().__init__({i: h.w for i, h in held.items()})
         self.held = held
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldWrench:
     """A wrench that is held fixed in inertial axes, or in mixed ones."""
 
     w: Force
@@ -48,17 +48,17 @@ class Held:
         points = sub(matTvec(self.moments, d.ang), scale(trace, d.ang))
         return Force(neg(cross(d.ang, self.w.lin)), sub(points, cross(d.ang, self.w.ang)), self.w.frame)
 
-    def __add__(self, other: Held) -> Held:
+    def __add__(self, other: HeldWrench) -> HeldWrench:
         if self.moments is None or other.moments is None:
-            return Held(self.w + other.w)
-        return Held(self.w + other.w, matadd(self.moments, other.moments))
+            return HeldWrench(self.w + other.w)
+        return HeldWrench(self.w + other.w, matadd(self.moments, other.moments))
 
-    def pulled_back(self, X: Transform) -> Held:
+    def pulled_back(self, X: Transform) -> HeldWrench:
         """The same in the coordinates that X comes from: X^T w, and points p there."""
         w = X.T @ self.w
         if self.moments is None:
-            return Held(w)
-        return Held(w, matadd(X.E.inverse_conjugate_general(self.moments), outer(w.lin, X.r)))
+            return HeldWrench(w)
+        return HeldWrench(w, matadd(X.E.inverse_conjugate_general(self.moments), outer(w.lin, X.r)))
 
 
 def on_bodies(model: Model, q: Vector, forces: Vector, axes: str) -> Wrenches:
@@ -69,20 +69,20 @@ def on_bodies(model: Model, q: Vector, forces: Vector, axes: str) -> Wrenches:
         return Wrenches({i: Force.of(part, i) for i, part in parts.items()})
     X_w = world_transforms(model, joint_kinematics(model, q)[0])
     if axes == "inertial":
-        return HeldWrenches({i: Held(X_w[i].inverse().T @ Force.of(part, WORLD)) for i, part in parts.items()})
+        return HeldWrenches({i: HeldWrench(X_w[i].inverse().T @ Force.of(part, WORLD)) for i, part in parts.items()})
     return HeldWrenches({i: _mixed(X_w[i], part) for i, part in parts.items()})
 
 
-def _mixed(X_iw: Transform, part: Vector) -> Held:
+def _mixed(X_iw: Transform, part: Vector) -> HeldWrench:
     """Force, moment, and the rows of sum f p^T, all turned to the body; the points p are in the body already."""
     E = X_iw.E
     columns = [E.apply((part[6 + j], part[9 + j], part[12 + j])) for j in range(3)]
     Q = transpose((columns[0], columns[1], columns[2]))
     levers = (Q[2][1] - Q[1][2], Q[0][2] - Q[2][0], Q[1][0] - Q[0][1])  # sum p x f
-    return Held(Force(E.apply(vec(part[:3])), add(E.apply(vec(part[3:6])), levers), X_iw.a), Q)
+    return HeldWrench(Force(E.apply(vec(part[:3])), add(E.apply(vec(part[3:6])), levers), X_iw.a), Q)
 
 
-def held_in_subtrees(r: Posed, wrenches: Wrenches) -> PerBody[Held]:
+def held_in_subtrees(r: Posed, wrenches: Wrenches) -> PerBody[HeldWrench]:
     """In common coordinates, summed over what every joint carries; nothing where wrenches are body-fixed."""
     if not isinstance(wrenches, HeldWrenches):
         return {}

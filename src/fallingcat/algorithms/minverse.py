@@ -80,7 +80,7 @@ def _by_factor(bodies: Articulated, W: Blocks) -> Blocks:
 
 
 def _by_columns(bodies: Articulated) -> Blocks:
-    """The blocks (i, j), i <= j, by the passes of paper 000, Table 9; zero for joints that nothing joins."""
+    """The blocks (i, j), i <= j, by the passes of paper 000, Table 9; zero for joints without a common ancestor."""
     r, Dinv, inverse = bodies.robot, bodies.Dinv, Blocks()
     F = {i: {j: [Force.zero(r.root) for _ in S.columns] for j, S in r.S.items()} for i in (WORLD, *r.S)}
     P = {WORLD: {j: [Motion.zero(r.root) for _ in S.columns] for j, S in r.S.items()}}

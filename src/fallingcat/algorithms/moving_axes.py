@@ -42,7 +42,7 @@ def axis_derivatives(r: Posed, i: int, nu: Vector, dnu: Vector) -> AxisDerivativ
     q, speed, rate = model.coordinates(i, r.q), model.speeds(i, nu), model.speeds(i, dnu)
 
     def common(column: Sequence[Scalar]) -> Motion:
-        return r.own(i, Motion.of(column, i))
+        return r.from_body(i, Motion.of(column, i))
 
     dS: list[list[Motion]] = []
     dc_dq, dc_dnu = [], []

@@ -60,8 +60,8 @@ class Pairs:
             known = self._entries[id(vector)] = vector, [x for part in parts for x in part.entries()]
         return known[1]
 
-    def add_own(self, i: int, block: Sequence[Sequence[Scalar]]) -> None:
-        """Numbers, to the block of a joint with itself."""
+    def add_to_diagonal(self, i: int, block: Sequence[Sequence[Scalar]]) -> None:
+        """Add numbers to the diagonal block of a joint."""
         square = self.model.bodies[i].multiplier * self.model.bodies[i].multiplier
         for k, row in zip(self.model.dofs(i), block, strict=True):
             for m, x in zip(self.model.dofs(i), row, strict=True):

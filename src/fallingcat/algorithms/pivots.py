@@ -1,11 +1,11 @@
-"""Below which size a pivot of the mass matrix says that a joint has nothing to move.
+"""The size below which a pivot of the mass matrix counts as zero: its joint then has no inertia to move.
 
 The articulated bodies factor the mass matrix, M = L^T D L (see `minverse`). A pivot of D is the inertia that an axis meets when
 all joints beyond it give way. No configuration of the robot gives it more than the inertia of everything beyond, stretched out:
 
     pivot <= (|s_lin| sqrt(m) + |s_ang| sqrt(J))^2,    J = sum of m r^2 about the origin of the joint's frame,
 
-so that a pivot which is nothing beside this bound has lost its digits. The bound is a constant of the robot: comparing with
+so that a pivot which is negligible against this bound has no correct digits. The bound is a constant of the robot: comparing with
 it costs one operation for each axis.
 """
 

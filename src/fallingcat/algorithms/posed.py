@@ -63,7 +63,7 @@ class Posed:
     def speeds(self, i: int, nu: Vector) -> list[Scalar]:
         return self.model.speeds(i, nu)
 
-    def own(self, i: int, m: Motion) -> Motion:
+    def from_body(self, i: int, m: Motion) -> Motion:
         """A motion given in the body's own coordinates."""
         return self.X_own[i].inverse_times(m)
 
@@ -73,7 +73,7 @@ class Posed:
 
     def ring(self, i: int, nu: Vector) -> Subspace:
         """The rate of S[i] as seen in the body; zero for constant axes."""
-        return Subspace(tuple(self.own(i, m) for m in ring(self.model, i, self.q, nu).columns), self.S[i].frame)
+        return Subspace(tuple(self.from_body(i, m) for m in ring(self.model, i, self.q, nu).columns), self.S[i].frame)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ class ReducedDynamics(NamedTuple):
     Gamma_q: Block
     """(..., n, n): Coriolis matrix of the shape; depends on the shape velocity only."""
     B_2: Block
-    """(..., n, n): skew, the curvature at work: 2 B_2 r = B(r)^T p."""
+    """(..., n, n): skew, the curvature contracted with the momentum: 2 B_2 r = B(r)^T p."""
     C_b: Block
     """(..., 6, 6): skew, C_b mu = -ad_mu^T p."""
     D_shape: Block

@@ -1,4 +1,4 @@
-"""Parts of the reduced equations by themselves (paper 003): P, S, the curvature at work, the blocks of (20), decoupling torques.
+"""Parts of the reduced equations by themselves (paper 003): P, S, the curvature terms, the blocks of (20), decoupling torques.
 
 In the coordinates of the base, with the names of `reduced`. Let v_i be the twists of the bodies at the velocity (-A r, r), which
 has no momentum, B(v_i, I_i) their Coriolis factors (paper 001, eq. 12) and Bc_j the sums of what joint j carries. As

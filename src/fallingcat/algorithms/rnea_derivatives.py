@@ -109,7 +109,7 @@ def derivatives_in(r: Posed, nu: Vector, dnu: Vector, f_ext: Wrenches = NO_FORCE
             if j != i:
                 dq[j, i] = r.S[j].columns, df_dq
                 dv[j, i] = r.S[j].columns, df_dnu
-        dq.add_own(i, [[x.dS[k] @ Fc[i] for x in axes[i]] for k in range(len(IS))])
+        dq.add_to_diagonal(i, [[x.dS[k] @ Fc[i] for x in axes[i]] for k in range(len(IS))])
     dv.add_diagonal(passive_derivatives(model, nu))
     M.add_diagonal(rotor_inertias(model))
     return InverseDynamicsDerivatives(minus_torques_of_change(dq.matrix(), r, f_ext), dv.matrix(), M.matrix())

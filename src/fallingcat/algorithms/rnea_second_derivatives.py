@@ -44,8 +44,8 @@ class InverseDynamicsSecondDerivatives(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Beyond:
-    """An axis i, and all that its joint carries, in common coordinates."""
+class AxisSubtree:
+    """An axis i, and the subtree that its joint carries, in common coordinates."""
 
     S: Motion
     Pd: Motion
@@ -65,10 +65,10 @@ class Beyond:
     G: Force
 
     @staticmethod
-    def of(s: AxisColumns, v_p: Motion, I: Inertia, B: CoriolisFactor, f: Force) -> Beyond:
+    def of(s: AxisColumns, v_p: Motion, I: Inertia, B: CoriolisFactor, f: Force) -> AxisSubtree:
         x, y = I @ s.S, 2.0 * B.transposed(s.S)
         F = 2.0 * (B @ s.Pd) + I @ s.Pdd + s.S.cross(f)
-        return Beyond(s.S, s.Pd, s.Pdd, s.PdSd, v_p, I, B, f, x, y, F, 2.0 * (B @ s.S) + I @ s.PdSd)
+        return AxisSubtree(s.S, s.Pd, s.Pdd, s.PdSd, v_p, I, B, f, x, y, F, 2.0 * (B @ s.S) + I @ s.PdSd)
 
     def moved(self, u: Motion, w: Motion) -> tuple[Motion, Motion]:
         """The changes of Pd and Pdd when the body before the joint gets the velocity u and the acceleration u x v + w."""
@@ -80,7 +80,7 @@ class Beyond:
         Bu = CoriolisFactor.of(u, self.I)
         return 2.0 * (Bu @ self.Pd + self.B @ dPd) + self.I @ dPdd + self.S.cross(self.I @ w + 2.0 * (self.B @ u))
 
-    def pulls(self, j: Beyond) -> tuple[Force, Force]:
+    def pulls(self, j: AxisSubtree) -> tuple[Force, Force]:
         """R1, R2: (1) changes by R1 . u + R2 . w when everything beyond joint j, and the body before it, get u and u x v + w."""
         R1 = j.S.cross(self.y) + j.Pd.cross(self.x) - self.S.cross(self.I @ j.Pd) - self.I @ j.Pd.cross(self.S)
         return R1, j.S.cross(self.x)
@@ -100,14 +100,14 @@ class Beyond:
 
 def inverse_dynamics_second_derivatives(model: Model, q: Vector, nu: Vector, dnu: Vector) -> InverseDynamicsSecondDerivatives:
     """All second derivatives of inverse dynamics that are not zero, for joints whose axes do not move in the body."""
-    a, at = _axes_with_what_they_carry(model, q, nu, dnu)
+    a, at = _axis_subtrees(model, q, nu, dnu)
     tables = Tables.of(model.nv, a, at)
     for i in range(len(at)):
         for k in a.up_to(i):
-            _before_both(a, at, tables, i, k)
-            _on_the_way(a, at, tables, i, k)
+            _by_ancestors_of_both(a, at, tables, i, k)
+            _by_joints_between(a, at, tables, i, k)
         for k in a.below(i):
-            _beyond_both(a, at, tables, k, i)
+            _by_descendants_of_both(a, at, tables, k, i)
     for k, value in enumerate(passive_second_derivatives(model, nu)):
         tables.dnu_dnu.entry(value, (k, k, k))
     return InverseDynamicsSecondDerivatives(
@@ -115,14 +115,14 @@ def inverse_dynamics_second_derivatives(model: Model, q: Vector, nu: Vector, dnu
     )
 
 
-def _before_both(a: Axes, at: list[Beyond], tables: Tables, i: int, j: int) -> None:
+def _by_ancestors_of_both(a: Axes, at: list[AxisSubtree], tables: Tables, i: int, j: int) -> None:
     """(1) for j carrying i, or of the same joint, by every k that carries j, or is of the same joint."""
     R1, R2 = at[i].pulls(at[j])
     tables.dq_dq.add([*_entries(R1), *_entries(R2)], tables.PdPdd, a.up_to(j), (i, j, None))  # R1 . Pd_k + R2 . Pdd_k
     tables.dq_dnu.add([*_entries(R1), *_entries(R2)], tables.SW, a.below(j), (i, j, None))  # R1 . S_k + R2 . W_k
 
 
-def _on_the_way(a: Axes, at: list[Beyond], tables: Tables, i: int, k: int) -> None:
+def _by_joints_between(a: Axes, at: list[AxisSubtree], tables: Tables, i: int, k: int) -> None:
     """(1) to (4) for k carrying i, or of the same joint, and the j that carry i, before and beyond k."""
     x, z = at[i], at[k]
     before_i, before_k, own = a.below(i), a.below(k), a.of[a.all[k].body]
@@ -147,7 +147,7 @@ def _on_the_way(a: Axes, at: list[Beyond], tables: Tables, i: int, k: int) -> No
     tables.dnu_dnu.add(_entries(2.0 * (B @ x.S) + x.I @ (dW if same else 2.0 * dW)), tables.SW, before_i, (None, i, k))  # (4)
 
 
-def _beyond_both(a: Axes, at: list[Beyond], tables: Tables, i: int, k: int) -> None:
+def _by_descendants_of_both(a: Axes, at: list[AxisSubtree], tables: Tables, i: int, k: int) -> None:
     """(1) to (4) for k carried by i: only the composite quantities change."""
     x, z = at[i], at[k]
     up_to_i, before_i = a.up_to(i), a.below(i)
@@ -162,8 +162,8 @@ def _beyond_both(a: Axes, at: list[Beyond], tables: Tables, i: int, k: int) -> N
     tables.dnu_dnu.add(_entries(2.0 * (B @ x.S)), tables.SW, before_i, (None, i, k))  # (4)
 
 
-def _axes_with_what_they_carry(model: Model, q: Vector, nu: Vector, dnu: Vector) -> tuple[Axes, list[Beyond]]:
-    """The axes of the robot in the order of nu, each with its columns and the composite quantities of its body."""
+def _axis_subtrees(model: Model, q: Vector, nu: Vector, dnu: Vector) -> tuple[Axes, list[AxisSubtree]]:
+    """The axes of the robot in the order of nu, each with its columns and the composite quantities of its subtree."""
     r = common(model, q)
     v = velocities(r, nu)
     acceleration = accelerations(r, velocity_products(r, nu, v), dnu, r.gravity)
@@ -171,12 +171,12 @@ def _axes_with_what_they_carry(model: Model, q: Vector, nu: Vector, dnu: Vector)
     Fc = {i: force(r, i, v, acceleration) for i in r.I} | {WORLD: Force.zero(r.root)}
     for _ in inwards(r, Ic, Bc, Fc):
         pass
-    found: PerBody[list[Beyond]] = {}
+    found: PerBody[list[AxisSubtree]] = {}
     for i, p in model.base_to_tip():
         m = model.bodies[i].multiplier
         for s in axis_columns(r, i, v, acceleration, nu, dnu):
             scaled = AxisColumns(m * s.S, m * s.Pd, m * s.Pdd, m * s.PdSd, [])
-            found.setdefault(i, []).append(Beyond.of(scaled, v[p], Ic[i], Bc[i], Fc[i]))
+            found.setdefault(i, []).append(AxisSubtree.of(scaled, v[p], Ic[i], Bc[i], Fc[i]))
     a = axes(r)
     place = {number: (i, k) for i in a.of for k, number in enumerate(a.of[i])}
     return a, [found[place[n][0]][place[n][1]] for n in range(len(a.all))]
@@ -210,7 +210,7 @@ class Tables:
     """Pd_k; Pdd_k"""
 
     @staticmethod
-    def of(nv: int, a: Axes, at: list[Beyond]) -> Tables:
+    def of(nv: int, a: Axes, at: list[AxisSubtree]) -> Tables:
         right = [[*_entries(x.S), *_entries(x.W)] for x in at] + [[*_entries(x.Pd), *_entries(x.Pdd)] for x in at]
         right.append([1.0, *[0.0] * 11])  # for entries that are known
         return Tables(Table(nv, a, right), Table(nv, a, right), Table(nv, a, right), 0, len(at))

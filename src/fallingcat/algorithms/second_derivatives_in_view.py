@@ -7,8 +7,8 @@ derivative q, nu and dnu go by (e_j, V e_j, A e_j) or, by nu_a and dnu_a, withou
     by nu_a:   V = X,          A = -drift_dv(nu) X                  (2)
     by dnu_a:  V = 0,          A = X                                (3)
 
-and the column is X^T f_j, f_j = G x_j with G = (dID/dq, dID/dnu, M) and x_j that way; by q turn_force(tau) e_j is added. With
-H the second derivatives for a body-fixed twist, it changes along another way x_k by
+and the column is X^T f_j, f_j = G x_j with G = (dID/dq, dID/dnu, M) and x_j along it; by q turn_force(tau) e_j is added. With
+H the second derivatives for a body-fixed twist, it changes along another direction x_k by
 
     X^T (H(x_j, x_k) + G dx_j + turn_force(f_j) q_k),   by q also X^T turn_force(G x_k) e_j                          (4)
 
@@ -53,7 +53,7 @@ def inverse_dynamics_second_derivatives(
 
 
 @dataclass(frozen=True)
-class Way:
+class Direction:
     """The blocks of the base by which nu and dnu go, 6 x 6, for its six columns; Y is the part of A that comes from y."""
 
     V: Matrix
@@ -77,10 +77,14 @@ class StateInView:
         return self.view.X[:6, :6]
 
     @cached_property
-    def ways(self) -> dict[str, Way]:
+    def directions(self) -> dict[str, Direction]:
         """(1), (2), (3)."""
         none, U, Y, D = Matrix.zero(6, 6), self.turn(self.nu), self.turn(self.y), self.drift(self.nu)
-        return {"q": Way(U, Y - D @ U, Y), "nu": Way(self.X, -(D @ self.X), none), "dnu": Way(none, self.X, none)}
+        return {
+            "q": Direction(U, Y - D @ U, Y),
+            "nu": Direction(self.X, -(D @ self.X), none),
+            "dnu": Direction(none, self.X, none),
+        }
 
     def turn(self, v: Vector) -> Matrix:
         return self.view.turn_6(*_skews(v))
@@ -93,7 +97,7 @@ class StateInView:
         return self.view.drift_dv_6(*_skews(v))
 
     def tensor(self, inner: str, outer: str) -> Tensor:
-        """(4), for all columns by `inner` and all ways of `outer`."""
+        """(4), for all columns by `inner` and all directions of `outer`."""
         nv, f, g = self.view.model.nv, self.torques[inner].T, self.torques[outer].T
         T = self._bilinear(inner, outer)
         for j in range(nv):
@@ -115,7 +119,7 @@ class StateInView:
         """G x_j for every column j."""
         blocks = {"q": self.G.dtau_dq, "nu": self.G.dtau_dnu, "dnu": self.G.M}
         found = {}
-        for kind, x in self.ways.items():
+        for kind, x in self.directions.items():
             own = [list(row) for row in blocks[kind]]
             base = Matrix([row[:6] for row in self.G.dtau_dnu]) @ x.V + Matrix([row[:6] for row in self.G.M]) @ x.A
             for row, more in zip(own, base, strict=True):
@@ -125,7 +129,7 @@ class StateInView:
 
     def _changed(self, inner: str, j: int, outer: str, k: int) -> list[Scalar]:
         """G dx_j along x_k, for two columns of the base."""
-        x, z = self.ways[inner], self.ways[outer]
+        x, z = self.directions[inner], self.directions[outer]
         v, a, by_v = x.V.T[j], x.A.T[j], self.drift(z.V.T[k])
         if inner == "q":
             dv, dy = self.turn(z.V.T[k]).T[j], self.turn(z.Y.T[k]).T[j]
@@ -155,15 +159,15 @@ class StateInView:
     def _bilinear(self, inner: str, outer: str) -> Tensor:
         """H(x_j, x_k): entries [i][j][k]."""
         half: dict[str, Tensor] = {}
-        for kind in self.ways:
+        for kind in self.directions:
             given = {one: _exchanged(T) for (one, other), T in self._parts.items() if other == kind}
             if given:
                 half[kind] = _exchanged(self._combined(given, inner))
         return self._combined(half, outer)
 
     def _combined(self, parts: dict[str, Tensor], kind: str) -> Tensor:
-        """Every way of a kind in the last place of tensors by q, nu and dnu: the entry of its own vector, V and A of the base."""
-        x, nv = self.ways[kind], self.view.model.nv
+        """Every direction of a kind in the last place of tensors by q, nu and dnu: its own entry, V and A of the base."""
+        x, nv = self.directions[kind], self.view.model.nv
         own = parts.get(kind)
         zero = [[0.0] * nv] * nv
         T = [[list(row) for row in (zero if own is None else own[i])] for i in range(nv)]

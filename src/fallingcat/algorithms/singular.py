@@ -1,7 +1,7 @@
 """Whether a robot's mass matrix is singular, and at which joints: some motion then meets no inertia.
 
-Compiled functions that invert the mass matrix give NaN where a pivot is lost (`pivots`). Here it is found out which joints
-these were, and which robots are singular whatever their configuration.
+Compiled functions that invert the mass matrix give NaN where a pivot is zero (`pivots`). Here are the joints
+that cause it, and which robots are singular whatever their configuration.
 """
 
 from __future__ import annotations
@@ -24,40 +24,40 @@ CONFIGURATIONS = 2
 
 def is_singular(model: Model) -> bool:
     """Is the mass matrix singular whatever the configuration?"""
-    return bool(always_idle(model))
+    return bool(always_zero_inertia(model))
 
 
-def always_idle(model: Model) -> list[str]:
+def always_zero_inertia(model: Model) -> list[str]:
     """The joints that meet no inertia, if the mass matrix is singular whatever the configuration: those of the last one drawn."""
     draw = random.Random(1)
-    idle: list[str] = []
+    joints: list[str] = []
     for _ in range(CONFIGURATIONS):
         step = [draw.uniform(-1.0, 1.0) for _ in range(model.nv)]
-        idle = idle_joints(model, integrate(model, neutral(model), step))
-        if not idle:
+        joints = zero_inertia_joints(model, integrate(model, neutral(model), step))
+        if not joints:
             break
-    return idle
+    return joints
 
 
-def idle_joints(model: Model, q: Vector) -> list[str]:
+def zero_inertia_joints(model: Model, q: Vector) -> list[str]:
     """The joints that meet no inertia at a configuration of floats, outermost first; the same in every representation."""
     if model.floating:  # in its own axes, where the mass matrix does not depend on where the base is
         model = replace(model, bodies=(replace(model.bodies[0], joint=FreeFlyer()), *model.bodies[1:]))
-    idle = set(_lost_dofs(model, list(q)))
-    return [body.joint_name for i, body in reversed(list(enumerate(model.bodies))) if idle & set(model.dofs(i))]
+    dofs = set(_zero_pivots(model, list(q)))
+    return [body.joint_name for i, body in reversed(list(enumerate(model.bodies))) if dofs & set(model.dofs(i))]
 
 
-def _lost_dofs(model: Model, q: list[float]) -> list[int]:
-    """The entries of nu whose pivots are lost; a pivot that is NaN because another one is lost does not count."""
+def _zero_pivots(model: Model, q: list[float]) -> list[int]:
+    """The entries of nu whose pivots are zero; a pivot that is NaN because another one is zero does not count."""
     least = least_pivots_by_dof(model)
     if model.mimics:  # joints that follow others couple distant branches: no articulated bodies
         _, inverses = factor(mass_matrix(model, q), least)
         first = next((k for k, x in enumerate(inverses) if x != x), None)
         return [] if first is None else [first]
-    D, lost = articulated_bodies(body(model, q)).D, []
+    D, zero = articulated_bodies(body(model, q)).D, []
     for i, _ in model.tip_to_base():
         dofs = model.dofs(i)
-        spoilt = any(x != x for row in D[i] for x in row)
+        is_nan = any(x != x for row in D[i] for x in row)
         _, inverses = factor(D[i], [least[k] for k in dofs])
-        lost += [k for k, x in zip(dofs, inverses, strict=True) if x != x and not spoilt][:1]
-    return lost
+        zero += [k for k, x in zip(dofs, inverses, strict=True) if x != x and not is_nan][:1]
+    return zero

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat.arrays.axes import MAX_AXES, common_axes
-from fallingcat.arrays.foreign import refuse_foreign
 from fallingcat.arrays.memory import RESULTS
+from fallingcat.arrays.non_numpy import refuse_non_numpy
 from fallingcat.errors import InputError
 from fallingcat.suggest import closest
 from fallingcat.task import Input, Task
@@ -112,7 +112,7 @@ def _rows(arrays: tuple[NDArray[Any], ...], shape: tuple[int, ...], count: int) 
 def _array(name: str, spec: Input, value: Any) -> NDArray[Any]:
     if type(value) is np.ndarray and value.dtype == FLOAT64 and value.ndim and value.shape[-1] == spec.size:
         return value
-    refuse_foreign(name, spec.name, value)
+    refuse_non_numpy(name, spec.name, value)
     a = _real(f"{name}: {spec.name}", value, f"an array of real numbers with last axis {spec.size}")
     if a.ndim == 0 or a.shape[-1] != spec.size:
         hint = ""
@@ -124,7 +124,7 @@ def _array(name: str, spec: Input, value: Any) -> NDArray[Any]:
 
 def real_array(name: str, value: Any) -> Array:
     """The real numbers of an argument that no task describes, as float64; the rest is refused in the same words."""
-    refuse_foreign("", name, value)
+    refuse_non_numpy("", name, value)
     return _real(name, value, "an array of real numbers").astype(np.float64, copy=False)
 
 
@@ -143,16 +143,16 @@ def _real(name: str, value: Any, expected: str) -> NDArray[Any]:
         raise InputError(f"{name} is not an array", expected=expected, got=f"{type(value).__name__}: {error}") from None
     if a.dtype.kind not in "fiub":
         hint = "complex numbers run through fallingcat.algorithms, not through arrays" if a.dtype.kind == "c" else ""
-        raise InputError(f"{name} does not hold real numbers", expected=expected, got=_words(value, a), hint=hint)
+        raise InputError(f"{name} does not hold real numbers", expected=expected, got=_described(value, a), hint=hint)
     return a
 
 
-def _words(value: Any, a: NDArray[Any]) -> str:
+def _described(value: Any, a: NDArray[Any]) -> str:
     return "None" if value is None else f"{type(value).__name__} of dtype {a.dtype}"
 
 
 def check_quaternions(task: Task, arrays: Sequence[NDArray[Any]]) -> None:
-    """Refuse quaternions far from unit length; those that are not numbers pass, and make the result not a number."""
+    """Refuse quaternions far from unit length; those with NaN or infinity pass, and make the result NaN."""
     low, high = (1.0 - QUATERNION_TOLERANCE) ** 2, (1.0 + QUATERNION_TOLERANCE) ** 2
     for spec, a in zip(task.inputs, arrays, strict=True):
         if not spec.quaternions:
@@ -226,16 +226,16 @@ def _plain_out(name: str, output: str, given: Any, shape: tuple[int, ...]) -> Ar
         raise InputError(f"{name}: out for {output} does not fit", expected=expected, got=f"{a.dtype} {a.shape}")
     if not a.flags.writeable:
         raise InputError(f"{name}: out for {output} is read-only", hint="pass an array that owns writable memory")
-    if not a.flags.forc and _folded(a):
+    if not a.flags.forc and _overlaps_itself(a):
         raise InputError(
             f"{name}: out for {output} has entries that share memory", expected=expected, got=f"strides {a.strides}",
-            hint="a broadcast array has no room for different numbers; pass one of its own",
+            hint="a broadcast array repeats its entries; pass a contiguous one",
         )  # fmt: skip
     return a
 
 
-def _folded(a: Array) -> bool:
-    """Do several entries lie in one place? Not if every step is longer than all shorter steps together reach."""
+def _overlaps_itself(a: Array) -> bool:
+    """Do several entries share an address? Not if every stride is longer than all shorter strides together reach."""
     reach = a.itemsize
     steps = sorted((abs(step), n) for step, n in zip(a.strides, a.shape, strict=True) if n > 1)
     for step, n in steps:
@@ -253,7 +253,7 @@ def _folded(a: Array) -> bool:
 
 
 def _share_memory(a: Array, b: Array) -> bool:
-    """Is there a number that belongs to both? Strided views may lie within each other without sharing one."""
+    """Do the arrays overlap? Strided views may interleave without sharing an entry."""
     return bool(np.may_share_memory(a, b)) and bool(np.shares_memory(a, b))
 
 

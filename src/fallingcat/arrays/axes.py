@@ -1,4 +1,4 @@
-"""The leading axes that arguments have in common."""
+"""The batch axes that arguments have in common."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ MAX_AXES = 32 if int(np.__version__.partition(".")[0]) >= 2 else 28
 """Batch axes at most: NumPy broadcasts no more than 32, and up to version 1 the axes of a result count among them."""
 
 
-def common_axes(where: str, shapes: Mapping[str, tuple[int, ...]], own: int = 1) -> tuple[int, ...]:
-    """The batch shape of named arguments whose last `own` axes are not batch axes; an error says which do not fit."""
+def common_axes(where: str, shapes: Mapping[str, tuple[int, ...]], core: int = 1) -> tuple[int, ...]:
+    """The batch shape of named arguments with so many core axes at the end; an error says which do not broadcast."""
     for name, shape in shapes.items():
-        if len(shape) - own > MAX_AXES:
+        if len(shape) - core > MAX_AXES:
             raise InputError(
-                f"{where}: {name} has too many batch axes", expected=f"at most {MAX_AXES}", got=str(len(shape) - own),
+                f"{where}: {name} has too many batch axes", expected=f"at most {MAX_AXES}", got=str(len(shape) - core),
                 hint="reshape the states into fewer axes",
             )  # fmt: skip
-    leading = {shape[: len(shape) - own] for shape in shapes.values()}
+    leading = {shape[: len(shape) - core] for shape in shapes.values()}
     try:
         return leading.pop() if len(leading) == 1 else np.broadcast_shapes(*leading)
     except ValueError:
         words = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise InputError(
             f"{where}: batch axes do not fit together", expected="leading axes that broadcast", got=words,
-            hint="all axes but the last are batch axes" if own == 1 else "",
+            hint="all axes but the last are batch axes" if core == 1 else "",
         ) from None  # fmt: skip

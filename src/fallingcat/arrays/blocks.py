@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat.arrays.axes import common_axes
-from fallingcat.arrays.foreign import library
-from fallingcat.arrays.sent import Sent, itself
+from fallingcat.arrays.non_numpy import library
+from fallingcat.arrays.shared_objects import SharedObject, identity
 from fallingcat.errors import InputError
 
 
@@ -26,9 +26,9 @@ class Argument:
     """Its last axes, which belong to one state; those before are batch axes."""
 
 
-def probe(function: Callable[..., Any], sent: Sent, arguments: Sequence[Argument]) -> Any:
+def probe(function: Callable[..., Any], shared: SharedObject, arguments: Sequence[Argument]) -> Any:
     """What a function returns for a batch of no states: shapes, or the error that is to be raised before anything starts."""
-    return function(*map(_no_states, arguments), sent=sent)
+    return function(*map(_no_states, arguments), shared=shared)
 
 
 def _no_states(argument: Argument) -> Any:
@@ -40,7 +40,7 @@ def _no_states(argument: Argument) -> Any:
     elif not isinstance(getattr(value, "shape", None), tuple) or not hasattr(value, "dtype"):
         hint = "dask.array.from_delayed, df.to_dask_array and ds.q make arrays"
         raise InputError(
-            f"{argument.name} is no array", expected="an array of Dask or xarray", got=type(value).__name__, hint=hint
+            f"{argument.name} is not an array", expected="an array of Dask or xarray", got=type(value).__name__, hint=hint
         )
     if value.dtype.kind not in "fiub":
         raise InputError(f"{argument.name} does not hold real numbers", expected="real numbers", got=f"dtype {value.dtype}")
@@ -52,18 +52,18 @@ def _no_states(argument: Argument) -> Any:
     return np.zeros((0, *core), dtype=value.dtype)
 
 
-def blockwise(function: Callable[..., Any], where: str, sent: Sent, arguments: Sequence[Argument]) -> Any:
-    """The results of `function(*blocks, sent=...)` as Dask arrays, in the form that it returns them in."""
-    results = probe(function, sent, arguments)
+def blockwise(function: Callable[..., Any], where: str, shared: SharedObject, arguments: Sequence[Argument]) -> Any:
+    """The results of `function(*blocks, shared=...)` as Dask arrays, in the form that it returns them in."""
+    results = probe(function, shared, arguments)
     several = isinstance(results, tuple)
     shapes = [r.shape[1:] for r in (results if several else (results,))]
-    arrays = [_whole(a) for a in arguments]
+    arrays = [_single_block(a) for a in arguments]
     unknown = any(math.isnan(n) for a in arrays for n in a.shape)
     if unknown:
         _same_blocks(where, arguments, arrays)
     else:
-        common_axes(where, {a.name: x.shape[: x.ndim - a.core] for a, x in zip(arguments, arrays, strict=True)}, own=0)
-    made = _build(function, where, sent, arrays, [a.core for a in arguments], shapes, several, unknown)
+        common_axes(where, {a.name: x.shape[: x.ndim - a.core] for a, x in zip(arguments, arrays, strict=True)}, core=0)
+    made = _build(function, where, shared, arrays, [a.core for a in arguments], shapes, several, unknown)
     return _form(results, made) if several else made[0]
 
 
@@ -86,8 +86,8 @@ def _form(like: Any, values: Sequence[Any]) -> Any:
     return type(like)(*values) if hasattr(like, "_fields") else tuple(values)
 
 
-def _whole(argument: Argument) -> Any:
-    """A Dask array with one block along the axes of a state."""
+def _single_block(argument: Argument) -> Any:
+    """A Dask array with a single block along the core axes."""
     import dask.array as da
 
     value = argument.value
@@ -99,10 +99,10 @@ def _whole(argument: Argument) -> Any:
 
 
 def _build(
-    function: Callable[..., Any], where: str, sent: Sent, arrays: Sequence[Any], cores: Sequence[int],
+    function: Callable[..., Any], where: str, shared: SharedObject, arrays: Sequence[Any], cores: Sequence[int],
     shapes: Sequence[tuple[int, ...]], several: bool, unknown: bool,
 ) -> list[Any]:  # fmt: skip
-    """Layers that stay symbolic: their size does not depend on the number of blocks."""
+    """Blockwise layers of the task graph, whose size does not depend on the number of blocks."""
     import dask.array as da
     from dask import delayed
 
@@ -111,9 +111,9 @@ def _build(
     pairs: list[Any] = []
     for k, (a, core) in enumerate(zip(arrays, cores, strict=True)):
         pairs += [a, (*loop[batch - (a.ndim - core) :], *(f"argument{k}.{i}" for i in range(core)))]
-    # the robot is a task of its own, on which all blocks depend: every worker gets it once
-    shared = delayed(itself, pure=True)(sent, dask_key_name=f"fallingcat-{sent.token}")
-    options = {"sent": shared, "align_arrays": not unknown, "concatenate": False}
+    # the robot is a task of its own, on which all blocks depend: each worker gets it once
+    node = delayed(identity, pure=True)(shared, dask_key_name=f"fallingcat-{shared.token}")
+    options = {"shared": node, "align_arrays": not unknown, "concatenate": False}
 
     def axes(output: int) -> dict[str, int]:
         return {f"result{output}.{i}": n for i, n in enumerate(shapes[output])}
@@ -144,7 +144,7 @@ class _Block:
     def __dask_tokenize__(self) -> Any:
         return self.cores, self.ones, self.function.__dask_tokenize__()  # type: ignore[attr-defined]
 
-    def __call__(self, *blocks: Any, sent: Sent) -> Any:
+    def __call__(self, *blocks: Any, shared: SharedObject) -> Any:
         plain = []
         for block, core in zip(blocks, self.cores, strict=True):
             for _ in range(core):
@@ -152,11 +152,11 @@ class _Block:
             plain.append(block)
         if self.ones is not None:
             self._compare(plain, self.ones)
-        result = self.function(*plain, sent=sent)
+        result = self.function(*plain, shared=shared)
         return tuple(result) if isinstance(result, tuple) else np.asarray(result)
 
     def _compare(self, blocks: Sequence[Any], ones: Sequence[tuple[bool, ...]]) -> None:
-        """Blocks whose lengths were unknown before: an axis that was not known to have length 1 is not spread over another."""
+        """Check blocks whose lengths were unknown before: an axis that was not known to have length 1 is not broadcast."""
         found: dict[int, int] = {}
         for block, core, single in zip(blocks, self.cores, ones, strict=True):
             for axis, length in enumerate(reversed(block.shape[: block.ndim - core])):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fallingcat.arrays.arguments import answer, check_out, prepare
-from fallingcat.arrays.lost import check_results
+from fallingcat.arrays.singular_states import check_results
 from fallingcat.task import Task
 
 

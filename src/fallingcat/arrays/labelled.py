@@ -43,7 +43,7 @@ def apply(
         values.append(value)
         dims.append(core)
     batch = {str(d) for v in values if isinstance(v, xr.DataArray) for d in v.dims}
-    named = [_unlike(labels, batch) for labels in outputs]
+    named = [_unused_names(labels, batch) for labels in outputs]
     _same_coordinates(xr, where, arguments, values)
     cores = [[a.dim for a in o.axes] for o in named]
     results = xr.apply_ufunc(run, *values, input_core_dims=dims, output_core_dims=cores, dask="allowed", join="exact")
@@ -89,16 +89,16 @@ def _in_order(where: str, name: str, value: Any, dim: str, axis: Axis) -> Any:
     if labels == axis.labels:
         return value
     odd = [label for label in labels if label not in axis.labels]
-    lost = [label for label in axis.labels if label not in labels]
-    if odd or lost or len(set(labels)) != len(labels):
-        got = f"{odd[0]!r} among them" if odd else f"{lost[0]!r} missing" if lost else "one of them twice"
+    missing = [label for label in axis.labels if label not in labels]
+    if odd or missing or len(set(labels)) != len(labels):
+        got = f"{odd[0]!r} among them" if odd else f"{missing[0]!r} missing" if missing else "one of them twice"
         hint = closest(odd[0], axis.labels) if odd else ""
         raise InputError(f"{where}: the labels of {name} are not this robot's", expected=f"{axis.labels}", got=got, hint=hint)
     return value.sel({dim: list(axis.labels)})
 
 
-def _unlike(labels: Labels, batch: set[str]) -> Labels:
-    """Axes whose names no batch axis has."""
+def _unused_names(labels: Labels, batch: set[str]) -> Labels:
+    """Names of axes that no batch axis has."""
     axes = tuple(Axis(a.dim + "_of_result" if a.dim in batch else a.dim, a.labels) for a in labels.axes)
     return Labels(labels.name, axes, labels.attrs)
 

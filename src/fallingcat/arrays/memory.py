@@ -1,13 +1,13 @@
-"""Memory for results, used again once no reference to it is left.
+"""Memory for results, recycled once no reference to it is left.
 
 Fresh memory costs a page fault for every four kilobytes, which can take longer than computing what goes into them. A loop
 that drops its last results gets their memory back instead.
 
-That no reference is left is known, not counted. What a user gets is a view of an array that we watch by a weak
+No reference counts are read. What a user gets is a view of an array that has a weak
 reference: every view of it, every view of a view, every buffer keeps that array alive, and when it dies the weak reference
 puts itself into a queue. This happens inside the interpreter, without a lock and without a line of Python, so that threads,
-tracers, signal handlers and finalizers can neither meet it half done nor wait for it. The watched array is a plain one, which
-the garbage collector does not track: nothing can announce its end before it has come.
+tracers, signal handlers and finalizers can neither interrupt it nor wait for it. The watched array is an exact ndarray, which
+the garbage collector does not track, so that the weak reference never fires before the array is deallocated.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 SMALL = 1 << 14
-"""Bytes below which the C library has memory at hand."""
+"""Bytes below which the C library serves allocations from its own pool."""
 
 LIMIT = 1 << 26
-"""Bytes of unused memory that are kept at most; a larger result comes from the system and goes back to it."""
+"""Bytes of free memory that are cached at most; a larger result is allocated by the system and returned to it."""
 
 KEPT = 16
-"""Unused pieces of one size that are kept."""
+"""Free blocks of one size that are cached."""
 
 ALIGNMENT = 64
 """Bytes: a cache line."""
@@ -44,7 +44,7 @@ class _Watch(weakref.ref[Array]):
 
 
 class Memory:
-    """Memory that has held results, by its size."""
+    """A pool of memory that has held results, by its size."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
@@ -54,35 +54,35 @@ class Memory:
 
     @property
     def kept(self) -> int:
-        """Bytes that are kept and not in use."""
-        self._ended_with(0)
+        """Bytes in the pool that are not in use."""
+        self._reclaim(0)
         return sum(size * len(pieces) for size, pieces in list(self._unused.items()))
 
     def give_back(self) -> None:
-        """Give all memory that is not in use back to the system."""
-        self._ended_with(0)
+        """Return all memory that is not in use to the system."""
+        self._reclaim(0)
         self._unused.clear()
 
     def empty(self, shape: tuple[int, ...]) -> Array:
-        """An array of that shape with anything in it."""
+        """An uninitialized array of that shape."""
         size = 8 * math.prod(shape)
         if not SMALL <= size <= self._limit:
             return np.empty(shape)
-        memory: Any = self._ended_with(size) if self._ended else None
+        memory: Any = self._reclaim(size) if self._ended else None
         if memory is None:
-            memory = self._kept_with(size)
+            memory = self._take_unused(size)
         if memory is None:
             memory = (ctypes.c_char * (size + ALIGNMENT))()
         watched = np.ndarray(shape, np.float64, memory, -ctypes.addressof(memory) % ALIGNMENT)
         result = watched.view()
-        if result.base is watched:  # else views would hold something that we do not watch: such memory is not used again
+        if result.base is watched:  # else views refer to an array without a weak reference: such memory is not recycled
             watch = _Watch(watched, self._ended.append)
             watch.memory = memory
             self._watches[id(watch)] = watch
         return result
 
-    def _ended_with(self, size: int) -> Any:
-        """Memory of that size from a result that has ended; that of all others is kept. An interrupt may lose some, no more."""
+    def _reclaim(self, size: int) -> Any:
+        """Memory of that size from a result that was deallocated; other memory is cached. An interrupt may drop some of it."""
         found = None
         while self._ended:
             try:
@@ -97,7 +97,7 @@ class Memory:
                 self._keep(memory)
         return found
 
-    def _kept_with(self, size: int) -> Any:
+    def _take_unused(self, size: int) -> Any:
         pieces = self._unused.get(size)
         try:
             return pieces.pop() if pieces else None

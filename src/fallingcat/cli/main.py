@@ -86,8 +86,8 @@ def _refuse(error: FallingCatError, as_json: bool) -> int:
     """Say what is wrong: to people, and as JSON on the output where this was asked for."""
     if as_json:
         findings = [asdict(finding) for finding in getattr(error, "findings", ())]
-        told = {"type": type(error).__name__, "message": str(error), "findings": findings}
-        print(json.dumps({"error": told}, indent=2), flush=True)
+        message = {"type": type(error).__name__, "message": str(error), "findings": findings}
+        print(json.dumps({"error": message}, indent=2), flush=True)
     print(f"fallingcat: {error}", file=sys.stderr)
     return USAGE_ERROR
 

@@ -33,7 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Load, show, and stay until interrupted; or write the page."""
     if not 0 < arguments.port < 65536:
-        raise InputError("--port is no port", expected="1 to 65535", got=repr(arguments.port))
+        raise InputError("--port is not a port", expected="1 to 65535", got=repr(arguments.port))
     target = files.check(arguments.html) if arguments.html is not None else None
     robot = load_robot(arguments)
     state = read_state(robot, arguments.state)

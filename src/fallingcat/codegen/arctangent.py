@@ -65,10 +65,10 @@ def atan2(lanes: Lanes) -> str:
     t, rest = f.pick(backwards, minus_t, t), f.pick(backwards, f.neg(rest), rest)
     base = f.real("fmul", K, c(QUARTER_PI[0]))
     angle = f.real("fadd", base, t)
-    lost = f.real("fsub", t, f.real("fsub", angle, base))
-    small = f.real("fadd", lost, f.intrinsic("fma", K, c(QUARTER_PI[1]), rest))
+    rounding = f.real("fsub", t, f.real("fsub", angle, base))
+    small = f.real("fadd", rounding, f.intrinsic("fma", K, c(QUARTER_PI[1]), rest))
     angle = f.real("fadd", angle, small)
     signed = f.whole("or", f.bits(angle), f.whole("and", f.bits("%y"), n(-(2**63))))
     result = f.pick(f.compare("uno", "%x", "%y"), c(float("nan")), f.from_bits(signed))
-    f.give(result)
+    f.ret(result)
     return f.text

@@ -122,7 +122,7 @@ def _load_rows(j: int, size: int, lanes: Lanes) -> str:
                 vector = w.value(f"insertelement {T} {vector}, double {x}, i32 {lane}")
             where = w.value(f"getelementptr {T}, ptr %to, i64 {k}")
             w.do(f"store {T} {vector}, ptr {where}, align {lanes.align}")
-    w.give()
+    w.ret()
     return w.text
 
 
@@ -159,7 +159,7 @@ def _enter(program: Program, lanes: Lanes, place: Layout, name: str) -> str:
             rows = [w.at("%here", _row_here(program, place, j, W) + 8 * lane * output.size) for lane in range(W)]
         for lane, row in enumerate(rows):
             w.store("ptr", row, table, 8 * (j * W + lane))
-    w.give()
+    w.ret()
     return w.text
 
 
@@ -181,7 +181,7 @@ def _leave(program: Program, lanes: Lanes, place: Layout) -> str:
         count = w.value(f"mul i64 {states}, {output.size}")
         here = w.at("%here", _row_here(program, place, j, lanes.width))
         w.call("void", "fc_past_caches", f"ptr {to}", f"ptr {here}", f"i64 {count}")
-    w.give()
+    w.ret()
     return w.text
 
 
@@ -217,5 +217,5 @@ def _driver(program: Program, lanes: Lanes, place: Layout, core: CoreText, steps
     loop(past_caches=False)
     f.go(done)
     f.begin(done)
-    f.give()
+    f.ret()
     return f.text

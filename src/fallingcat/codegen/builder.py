@@ -3,9 +3,9 @@
 f = Function("f", "ptr", ("ptr %x",))
 otherwise = f.label("otherwise")
 f.require(f.value("icmp ne ptr %x, null"), otherwise)   # goes on here if it holds
-f.give(f.load("ptr", "%x"))
+f.ret(f.load("ptr", "%x"))
 f.begin(otherwise)
-f.give("null")
+f.ret("null")
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Function:
         """An instruction without a value."""
         self._lines.append(f"  {instruction}")
 
-    def room(self, type_: str, count: int = 1, align: int = 8) -> str:
+    def alloca(self, type_: str, count: int = 1, align: int = 8) -> str:
         """Room on the stack, for as long as the function runs."""
         name = self.name()
         self._room.append(f"  {name} = alloca [{max(1, count)} x {type_}], align {align}")
@@ -112,7 +112,7 @@ class Function:
         self.branch(condition, on, otherwise)
         self.begin(on)
 
-    def give(self, value: str = "") -> None:
+    def ret(self, value: str = "") -> None:
         self.do(f"ret {self._returns} {value}".rstrip())
 
     @contextmanager

@@ -12,7 +12,7 @@ from collections.abc import Container, Sequence
 
 from fallingcat.codegen.backend import Array, Backend, Body, Place, Written, write
 from fallingcat.errors import InputError
-from fallingcat.trace.loops import Apply, For, Index, Let, Load, Local, Look, Loops, Number, Real, Set, Statement
+from fallingcat.trace.loops import Apply, For, Index, Let, Load, Local, Lookup, Loops, Number, Real, Set, Statement
 from fallingcat.trace.program import Program
 
 PRECISIONS = ("double", "float")
@@ -199,7 +199,7 @@ class CBody(Body):
             for inner in s.body:
                 self._statement(inner, indent + "  ")
             self._lines.append(indent + "}")
-        elif isinstance(s, Look):
+        elif isinstance(s, Lookup):
             self._lines.append(f"{indent}const int {s.name} = {s.table}[{index(s.row)}][{s.column}];")
         elif isinstance(s, Let):
             self._lines.append(f"{indent}{self.real} {s.name} = {self._real(s.value)};")

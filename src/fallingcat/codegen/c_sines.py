@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from fallingcat.codegen.arctangent import ARCTAN, QUARTER_PI, TAN_EIGHTH_PI
 from fallingcat.codegen.c99 import number
-from fallingcat.codegen.far_angles import WORDS, digits
 from fallingcat.codegen.mathlib import COS, HALF_PI, LARGE, ROUND_TO_INTEGER, SIN
+from fallingcat.codegen.range_reduction import WORDS, digits
 
 
 def c_library(used: Iterable[str], precision: str = "double") -> str:

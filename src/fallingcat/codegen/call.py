@@ -65,7 +65,7 @@ def _bind(inputs: int) -> str:
     f = Function("fc_bind", "void", [f"ptr %{name}" for name in _names(inputs)])
     for name in _names(inputs):
         f.store("ptr", f"%{name}", f"@fc_{name}")
-    f.give()
+    f.ret()
     return f.text
 
 
@@ -107,9 +107,9 @@ def _by_name(count: int) -> str:
     f.begin(done)
     for j in range(count):
         f.require(f.value(f"icmp ne ptr {f.load('ptr', '%values', 8 * j)}, null"), refuse)
-    f.give("true")
+    f.ret("true")
     f.begin(refuse)
-    f.give("false")
+    f.ret("false")
     return "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n" + f.text
 
 
@@ -139,17 +139,17 @@ class _Entry:
         f.begin(new)
         self._into_new(data)
         f.begin(given)
-        self._into_given(data, out)
+        self._into_out(data, out)
         f.begin(self.python)
         path = f.call("ptr", "fc_PyObject_Vectorcall", "ptr %self", "ptr %args", "i64 %nargs", "ptr %kwnames")
-        f.give(path)
+        f.ret(path)
         f.begin(self.no_memory)
-        f.give(f.call("ptr", "fc_PyErr_NoMemory"))
+        f.ret(f.call("ptr", "fc_PyErr_NoMemory"))
 
     def _arguments(self) -> tuple[str, str]:
         """Where the arguments stand, and what was given as `out` or null."""
         f, count = self.f, len(self.inputs)
-        slots = f.room("ptr", count + 1)
+        slots = f.alloca("ptr", count + 1)
         plain, named, ready = f.label("plain"), f.label("named"), f.label("ready")
         f.branch(f.same("%kwnames", "null"), plain, named)
         f.begin(named)
@@ -193,8 +193,8 @@ class _Entry:
             f.require(f.same(f.load("i64", dimensions, 8 * k), str(n), "i64"), self.python)
         return f.load("ptr", a, cpython.DATA)
 
-    def _apart(self, a: str, size_a: int, b: str, size_b: int) -> None:
-        """Go on if two pieces of memory share nothing."""
+    def _disjoint(self, a: str, size_a: int, b: str, size_b: int) -> None:
+        """Go on if two pieces of memory do not overlap."""
         f = self.f
         if size_a and size_b:
             before = f.value(f"icmp ule ptr {f.at(a, 8 * size_a)}, {b}")
@@ -218,8 +218,8 @@ class _Entry:
         """A new array, added to those that are made; its data. A single number has room on the stack."""
         f = self.f
         if not output.shape:
-            return f.room("double")
-        dimensions = f.room("i64", len(output.shape))
+            return f.alloca("double")
+        dimensions = f.alloca("i64", len(output.shape))
         for k, n in enumerate(output.shape):
             f.store("i64", str(n), dimensions, 8 * k)
         f.call("void", "fc_Py_IncRef", f"ptr {self.float64}")
@@ -227,11 +227,11 @@ class _Entry:
             "ptr", "fc_NewFromDescr", f"ptr {self.array_type}", f"ptr {self.float64}", f"i32 {len(output.shape)}",
             f"ptr {dimensions}", "ptr null", "ptr null", "i32 0", "ptr null",
         )  # fmt: skip
-        self._or_give_back(array, made)
+        self._require_object(array, made)
         made.append(array)
         return f.load("ptr", array, cpython.DATA)
 
-    def _into_given(self, data: Sequence[str], out: str) -> None:
+    def _into_out(self, data: Sequence[str], out: str) -> None:
         f = self.f
         objects = self._items(out) if self.several else [out]
         places: list[str] = []
@@ -239,7 +239,7 @@ class _Entry:
         for a, output in zip(objects, self.outputs, strict=True):
             place = self._output(a, output)
             for other, size in zip((*data, *places), sizes, strict=False):
-                self._apart(place, output.size, other, size)
+                self._disjoint(place, output.size, other, size)
             places.append(place)
         self._compute([*data, *places], [])
         for a in objects:
@@ -259,7 +259,7 @@ class _Entry:
         """Call the kernel; the workspace is on the stack if it is small."""
         f = self.f
         if self.workspace <= STACK_LIMIT:
-            workspace = f.room("double", self.workspace, align=64)
+            workspace = f.alloca("double", self.workspace, align=64)
         else:
             workspace = f.call("ptr", "fc_PyMem_RawMalloc", f"i64 {8 * self.workspace}")
             enough, fail = f.label("enough"), f.label("fail")
@@ -277,10 +277,10 @@ class _Entry:
         f = self.f
         if self.checked and self.outputs[0].size:
             first = f.load("double", places[0])
-            spoilt, fine = f.label("spoilt"), f.label("fine")
-            f.branch(f.value(f"fcmp uno double {first}, {first}"), spoilt, fine)
-            f.begin(spoilt)
-            arguments = f.room("ptr", 1 + len(self.inputs))
+            is_nan, fine = f.label("is_nan"), f.label("fine")
+            f.branch(f.value(f"fcmp uno double {first}, {first}"), is_nan, fine)
+            f.begin(is_nan)
+            arguments = f.alloca("ptr", 1 + len(self.inputs))
             f.store("ptr", result, arguments)
             for j in range(len(self.inputs)):
                 f.store("ptr", f.load("ptr", self.values, 8 * j), arguments, 8 * (j + 1))
@@ -288,29 +288,29 @@ class _Entry:
             count = 1 + len(self.inputs)
             answer = f.call("ptr", "fc_PyObject_Vectorcall", f"ptr {check}", f"ptr {arguments}", f"i64 {count}", "ptr null")
             f.call("void", "fc_Py_DecRef", f"ptr {result}")
-            f.give(answer)
+            f.ret(answer)
             f.begin(fine)
-        f.give(result)
+        f.ret(result)
 
     def _tuple(self, objects: Sequence[str]) -> str:
         """A named tuple is a tuple: allocated by its type and filled. Takes over the references to the objects."""
         f = self.f
         result = f.call("ptr", "fc_PyType_GenericAlloc", f"ptr {f.load('ptr', '@fc_results_type')}", f"i64 {len(objects)}")
-        self._or_give_back(result, objects)
+        self._require_object(result, objects)
         if tuple.__basicsize__ > cpython.TUPLE_HASH:  # Python 3.14 keeps the hash there, or that it is not known yet
             f.store("i64", "-1", result, cpython.TUPLE_HASH)
         for j, x in enumerate(objects):
             f.store("ptr", x, result, ITEMS + 8 * j)
         return result
 
-    def _or_give_back(self, new: str, made: Sequence[str]) -> None:
+    def _require_object(self, new: str, made: Sequence[str]) -> None:
         """Go on if there is a new object; else drop those that were made, and give the error that is set."""
         f = self.f
         fine, fail = f.label("fine"), f.label("fail")
         f.branch(f.same(new, "null"), fail, fine)
         f.begin(fail)
         self._drop(made)
-        f.give("null")
+        f.ret("null")
         f.begin(fine)
 
     def _drop(self, made: Sequence[str]) -> None:
@@ -319,14 +319,14 @@ class _Entry:
 
 
 def quaternion_fits(f: Function, place: str, tolerance: float) -> str:
-    """Is the squared length within the tolerance, or some component not finite (which passes and spoils the result)?"""
-    squared = spoilt = hexadecimal(0.0)
+    """Is the squared length within the tolerance, or some component not finite (which passes and makes the result NaN)?"""
+    squared = is_nan = hexadecimal(0.0)
     for k in range(4):
         x = f.load("double", place, 8 * k)
         squared = f.value(f"fadd double {squared}, {f.value(f'fmul double {x}, {x}')}")
-        # 0 x is not a number as soon as x is not finite
-        spoilt = f.value(f"fadd double {spoilt}, {f.value(f'fmul double {x}, {hexadecimal(0.0)}')}")
+        # 0 x is NaN where x is not finite
+        is_nan = f.value(f"fadd double {is_nan}, {f.value(f'fmul double {x}, {hexadecimal(0.0)}')}")
     low = f.value(f"fcmp oge double {squared}, {hexadecimal((1.0 - tolerance) ** 2)}")
     high = f.value(f"fcmp ole double {squared}, {hexadecimal((1.0 + tolerance) ** 2)}")
-    broken = f.value(f"fcmp uno double {spoilt}, {hexadecimal(0.0)}")
+    broken = f.value(f"fcmp uno double {is_nan}, {hexadecimal(0.0)}")
     return f.value(f"or i1 {f.both(low, high)}, {broken}")

@@ -44,7 +44,7 @@ def core_text(library: str, functions: Sequence[tuple[str, str]], parameters: Se
     f = Function("fc_core", "void", parameters)
     for name, _ in functions:
         f.call("void", name, *arguments(parameters))
-    f.give()
+    f.ret()
     parts = [library, *(text for _, text in functions)]
     name = f"fc_core_{hashlib.sha256(chr(0).join([*parts, f.text]).encode()).hexdigest()}"
     return CoreText(name, "\n".join([*parts, f.text.replace("@fc_core(", f"@{name}(", 1)]), len(parameters))

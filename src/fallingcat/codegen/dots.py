@@ -73,7 +73,7 @@ class _Writer(Function):
             for (how, columns, self.terms), kind in names.items():
                 few = partial(self._few_job, columns, how == "few")
                 self._loop_over(kind, slab, {"long": self._long_job, "each": self._each_job}.get(how, few))
-        self.give()
+        self.ret()
         return "\n".join([*tables, self.text])
 
     def _table(self, kind: str, jobs: list[Dots], slabs: int) -> str:

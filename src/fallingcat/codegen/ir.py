@@ -14,10 +14,10 @@ from fallingcat.codegen.backend import Array, Backend, Body, Place, Written, wri
 from fallingcat.codegen.builder import Function
 from fallingcat.codegen.c99 import reserved, single
 from fallingcat.codegen.c_sines import COS_SINGLE, HALF_PI_SINGLE, LARGE_SINGLE, SIN_SINGLE
-from fallingcat.codegen.far_angles import reduction
 from fallingcat.codegen.lanes import Lanes, declarations, hexadecimal
 from fallingcat.codegen.mathlib import HALF_PI, sincos
-from fallingcat.trace.loops import Apply, For, Index, Let, Load, Local, Look, Loops, Number, Real, Set, Statement
+from fallingcat.codegen.range_reduction import reduction
+from fallingcat.trace.loops import Apply, For, Index, Let, Load, Local, Lookup, Loops, Number, Real, Set, Statement
 from fallingcat.trace.program import Program
 
 ONE = Lanes(1)
@@ -64,7 +64,7 @@ class IR(Backend):
             assert isinstance(body, IRBody)
             texts.append(body.finished)
             f.call("void", body.name, *(f"ptr {f.at(_value(p.array), size * p.offset)}" for p in places))
-        f.give()
+        f.ret()
         return "\n".join([*texts, f.text])
 
 
@@ -93,7 +93,7 @@ class IRBody(Body):
 
     @property
     def finished(self) -> str:
-        self.f.give()
+        self.f.ret()
         return "\n".join([*self.tables, self.f.text])
 
     def number(self, value: float) -> str:
@@ -151,13 +151,13 @@ class IRBody(Body):
         f = self.f
         if isinstance(s, For):
             self._for(s)
-        elif isinstance(s, Look):
+        elif isinstance(s, Lookup):
             index = self._index(s.row * self._widths[s.table] + s.column)
             at = f.value(f"getelementptr i32, ptr @{self.name}_{s.table}, i32 {index}")
             self.wholes[s.name] = f.value(f"load i32, ptr {at}, align 4")
         elif isinstance(s, (Let, Set)):
             if isinstance(s, Let) and s.name not in self.locals:
-                self.locals[s.name] = f.room(self.real, align=8)
+                self.locals[s.name] = f.alloca(self.real, align=8)
             value = self._real(s.value)
             f.do(f"store {self.real} {value}, ptr {self.locals[s.name]}, align {self.align}")
         else:
@@ -264,7 +264,7 @@ def _sincos_single() -> str:
 
     first = f.value(f"insertvalue {{float, float}} undef, float {signed(cosine, sine, quadrant)}, 0")
     after = f.value(f"add i32 {quadrant}, 1")
-    f.give(f.value(f"insertvalue {{float, float}} {first}, float {signed(sine, cosine, after)}, 1"))
+    f.ret(f.value(f"insertvalue {{float, float}} {first}, float {signed(sine, cosine, after)}, 1"))
     return f.text
 
 
@@ -273,5 +273,5 @@ def _atan2_single() -> str:
     f = Function("fc_atan2_single", "float", ["float %y", "float %x"], internal=True, attributes="#2")
     y, x = (f.value(f"fpext float {v} to double") for v in ("%y", "%x"))
     angle = f.call("double", "fc_atan2_1", f"double {y}", f"double {x}")
-    f.give(f.value(f"fptrunc double {angle} to float"))
+    f.ret(f.value(f"fptrunc double {angle} to float"))
     return f.text

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from fallingcat.arrays import eager
 from fallingcat.arrays.arguments import QUATERNION_TOLERANCE, Batch, answer, check_out, check_quaternions, in_order, prepare
-from fallingcat.arrays.lost import check_batch, check_results, check_state
 from fallingcat.arrays.memory import RESULTS
+from fallingcat.arrays.singular_states import check_batch, check_results, check_state
 from fallingcat.codegen import cache, cpython, modules, native
 from fallingcat.codegen.batch import batch_core, batch_text, layout
 from fallingcat.codegen.call import call_text
@@ -174,13 +174,13 @@ class Kernel:
         task = self.task
         if named:
             values = in_order(task, values, named)
-        outs = self._plain_batch(values, out)
+        outs = self._contiguous_batch(values, out)
         if outs is not None:
             return task.results(*outs) if task.results is not None else outs[0]
         batch = prepare(task, values, check=False)
         if not batch.shape and out is None and cpython.fast_calls_possible():
             check_quaternions(task, batch.arrays)
-            return self.entry(*map(_plain, batch.arrays))
+            return self.entry(*map(_contiguous_copy, batch.arrays))
         results = check_out(task, batch.shape, out)
         targets = results if out is None else _targets(results, batch.arrays)
         if not self._run(batch, [t.reshape(batch.count, o.size) for t, o in zip(targets, task.outputs, strict=True)]):
@@ -191,7 +191,7 @@ class Kernel:
         check_results(task, batch.arrays, targets, batch.shape)
         return answer(task, results, out)
 
-    def _plain_batch(self, values: tuple[Any, ...], out: Any) -> tuple[Array, ...] | None:
+    def _contiguous_batch(self, values: tuple[Any, ...], out: Any) -> tuple[Array, ...] | None:
         """The results by one native call; None if the arguments are not contiguous batches, or vectors for a whole batch, or
         several threads are to do it.
 
@@ -286,8 +286,8 @@ class Kernel:
         if batch:
             self._native_batch()
 
-    def at_hand(self, single: bool = True, batch: bool = False) -> bool:
-        """Is that code made already, or in the cache?"""
+    def is_compiled(self, single: bool = True, batch: bool = False) -> bool:
+        """Is that code compiled already, in this process or in the cache?"""
         kinds = [("single", self._entry)] * single + [("batch", self._batch)] * batch
         return all(made is not None or modules.load(self._cache_name(kind)) is not None for kind, made in kinds)
 
@@ -304,7 +304,7 @@ def _derivative(source: Kernel, kind: str, ambient: bool) -> Kernel:
     return source._derivative(kind, ambient)
 
 
-def _plain(a: NDArray[Any]) -> Array:
+def _contiguous_copy(a: NDArray[Any]) -> Array:
     """A copy as the fast call wants it, whatever the strides and the dtype object of the original."""
     plain = np.empty(a.shape)
     plain[...] = a

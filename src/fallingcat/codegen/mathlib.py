@@ -12,8 +12,8 @@ import math
 from collections.abc import Iterable
 
 from fallingcat.codegen.arctangent import atan2
-from fallingcat.codegen.far_angles import PAIR, reduction
 from fallingcat.codegen.lanes import LaneFunction, Lanes, declarations, hexadecimal
+from fallingcat.codegen.range_reduction import PAIR, reduction
 from fallingcat.trace.program import Instruction
 
 LARGE = 1e5
@@ -74,7 +74,7 @@ def sincos(lanes: Lanes, half_pi: tuple[float, float, float] = HALF_PI) -> str:
 
     first = f.value(f"insertvalue {pair} undef, {f.T} {signed(cosine, sine, quadrant)}, 0")
     turned = signed(sine, cosine, f.whole("add", quadrant, n(1)))
-    f.give(f.value(f"insertvalue {pair} {first}, {f.T} {turned}, 1"))
+    f.ret(f.value(f"insertvalue {pair} {first}, {f.T} {turned}, 1"))
     return f.text
 
 
@@ -88,7 +88,7 @@ def _any(f: LaneFunction, large: str) -> str:
 
 
 def _far(f: LaneFunction, large: str, r: str, k: str) -> tuple[str, str]:
-    """What is left, and the quadrant: large lanes reduced one by one, the others as they were."""
+    """The reduced angle and the quadrant: lanes with large angles are reduced one by one, the others stay."""
     if f.lanes.width == 1:
         return _reduced(f, "%x")
     for lane in range(f.lanes.width):

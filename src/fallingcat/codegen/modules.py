@@ -65,7 +65,7 @@ def made(name: str, what: str, module: Callable[[], Module], for_batches: bool) 
 
 def _compiled(name: str, what: str, module: Module, for_batches: bool) -> Objects:
     """Compiled now and kept. The core, if there is one, is taken from the cache where another kernel has left it."""
-    facts, text = module.facts, native.hurried(module.text, for_batches)
+    facts, text = module.facts, native.compiled_quickly(module.text, for_batches)
     seconds = native.seconds_to_compile(text)
     core, can_be_found = b"", True
     if module.core.function:
@@ -81,7 +81,7 @@ def _compiled(name: str, what: str, module: Module, for_batches: bool) -> Object
 
 def _core(module: Module, what: str, seconds: float, for_batches: bool) -> tuple[str, bytes]:
     """The core's name in the cache and its code; `seconds` is what compiling the rest will take."""
-    name, text = cache.key(module.core.function), native.hurried(module.core.text, for_batches)
+    name, text = cache.key(module.core.function), native.compiled_quickly(module.core.text, for_batches)
     with cache.turn(name, f"a part of {what}"):
         found = cache.load(name)
         if found is not None:

@@ -95,8 +95,8 @@ def _target_machine() -> Any:
     return target.create_target_machine(cpu=cpu, features=features, opt=1, reloc="pic", codemodel="small")
 
 
-def hurried(text: str, for_batches: bool = False) -> str:
-    """The module, told to be compiled quickly if it is huge."""
+def compiled_quickly(text: str, for_batches: bool = False) -> str:
+    """The module, without optimization of its code (`optnone`) if it is huge."""
     return text + STRAIGHT_AND_QUICK if len(text) >= HUGE * (PATIENCE if for_batches else 1) else text
 
 
@@ -131,7 +131,7 @@ class Code:
         self.callers = 0
         cpython.untrack(self)
         with lock:
-            _take_down()
+            _unload()
             for name, address in symbols.items():
                 llvm.add_symbol(name, address)
             # LLVM's default memory manager may put sections more than 2 GB apart, which the small code model cannot reach.
@@ -157,7 +157,7 @@ class Code:
 
 
 def common(name: str, object_code: bytes) -> Code:
-    """The code of a function that several others call, loaded once; each is told as `called` to the code that calls it."""
+    """The code of a function that several others call, loaded once; pass it as `called` to the code that calls it."""
     with lock:
         if name not in _common:
             _common[name] = Code(object_code, {}, name=name)
@@ -166,15 +166,15 @@ def common(name: str, object_code: bytes) -> Code:
     return found
 
 
-def _take_down() -> None:
-    """Code that has ended goes, under the lock; what it called, with the last that called it."""
+def _unload() -> None:
+    """Unload code that is no longer referenced, under the lock; what it called, with its last caller."""
     with contextlib.suppress(IndexError):  # a signal handler may come between a look and a removal
         while True:
-            _left(_ended.popleft()[1])
+            _release(_ended.popleft()[1])
 
 
-def _left(called: Code | None) -> None:
-    """One caller less."""
+def _release(called: Code | None) -> None:
+    """Drop the reference of one caller."""
     if called is not None:
         called.callers -= 1
         if called.callers == 0 and _common.get(called.name) is called:
@@ -189,7 +189,7 @@ _ending = False
 
 
 @atexit.register
-def _at_the_end() -> None:
+def _at_exit() -> None:
     """Code stays until the process is gone: a daemon thread may still run in it while the interpreter is taken down."""
     global _ending
     _ending = True

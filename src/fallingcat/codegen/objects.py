@@ -1,4 +1,4 @@
-"""Object files for processors other than this one, by the LLVM that is at hand: no C compiler needed."""
+"""Object files for processors other than this one, by the LLVM of llvmlite: no C compiler needed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KNOWN = (
 
 @dataclass(frozen=True)
 class Processor:
-    """What LLVM is told."""
+    """The target, as LLVM takes it."""
 
     triple: str
     cpu: str = ""
@@ -80,7 +80,7 @@ def processor(given: str, cpu: str = "") -> Processor:
         raise InputError("unknown target", expected='"c", "wasm", or an LLVM triple', got=shown(given), hint=hint) from None
     found = Processor(triple, cpu or usual[0], usual[1], tested=given in KNOWN and not cpu)
     if not found.tested:
-        _compiled_apart(found, PROBE)
+        _compiled_in_subprocess(found, PROBE)
     return found
 
 
@@ -106,7 +106,7 @@ def module_text(written: Sequence[Written], precision: str, fused: bool = True) 
 
 def compile_for(target: Processor, text: str) -> bytes:
     """An object file."""
-    return _compiled(target, text) if target.tested else _compiled_apart(target, text)
+    return _compiled(target, text) if target.tested else _compiled_in_subprocess(target, text)
 
 
 def _compiled(target: Processor, text: str) -> bytes:
@@ -114,7 +114,7 @@ def _compiled(target: Processor, text: str) -> bytes:
     with native.lock:
         try:
             machine = llvm.Target.from_triple(target.triple).create_target_machine(
-                cpu=target.cpu, features=target.features, opt=2, reloc="static" if _bare(target) else "pic",
+                cpu=target.cpu, features=target.features, opt=2, reloc="static" if _bare_metal(target) else "pic",
                 codemodel="small",
             )  # fmt: skip
         except RuntimeError as error:
@@ -131,8 +131,8 @@ def sections(code: bytes) -> list[tuple[bytes, int]]:
     return [(section.name() or b"", section.size()) for section in llvm.ObjectFileRef.from_data(code).sections()]
 
 
-def _bare(target: Processor) -> bool:
-    """No operating system moves code about."""
+def _bare_metal(target: Processor) -> bool:
+    """Is there no operating system, which would relocate code?"""
     return "none" in target.triple or target.triple.startswith("wasm")
 
 
@@ -170,11 +170,11 @@ sys.stdout.buffer.write(code)
 _UNKNOWN = "is not a recognized processor"
 
 
-def _compiled_apart(target: Processor, text: str) -> bytes:
-    """In a process of its own: LLVM prints what is wrong and ends."""
-    code, said = _apart(target, text)
+def _compiled_in_subprocess(target: Processor, text: str) -> bytes:
+    """In a subprocess: on an error LLVM prints a message and ends the process."""
+    code, said = _in_subprocess(target, text)
     if _UNKNOWN in said or target.cpu == "help":
-        help = _apart(replace(target, cpu="help"), PROBE)[1]
+        help = _in_subprocess(replace(target, cpu="help"), PROBE)[1]
         known = [line.split(" - ")[0].strip() for line in help.splitlines() if " - Select the" in line]
         raise InputError(f"no processor of {target.triple} is named so", got=shown(target.cpu), hint=closest(target.cpu, known))
     if not code:
@@ -187,7 +187,7 @@ def _compiled_apart(target: Processor, text: str) -> bytes:
     return code
 
 
-def _apart(target: Processor, text: str) -> tuple[bytes, str]:
+def _in_subprocess(target: Processor, text: str) -> tuple[bytes, str]:
     """The code, empty if there is none, and what was said."""
     work = pickle.dumps(sys.path) + pickle.dumps((target, text))
     environment = os.environ | {"FALLINGCAT_QUIET": "1"}

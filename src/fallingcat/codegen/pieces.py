@@ -47,7 +47,7 @@ class PieceWriter(Function):
 
     @property
     def finished(self) -> str:
-        self.give()
+        self.ret()
         return self.text
 
     def _element(self, base: str, index: int) -> str:

@@ -58,7 +58,7 @@ def product_text(name: str, op: Product, site: Site) -> str:
     f = Function(name, "void", site.parameters, internal=True, attributes="#2")
     for run in site.direct.runs if site.direct else ((0, op.columns, 0, 0),):
         TileWriter(f, op, site, _tile(op, site, run), f"@{name}_rows").loops()
-    f.give()
+    f.ret()
     if not site.direct:
         return f.text
     offsets = ", ".join(f"i64 {x}" for x in site.direct.rows)

@@ -3,15 +3,15 @@
     PyObject *fc_many(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
     PyObject *fc_rows(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 
-`fc_many` takes the arguments of a user as they come, inputs and then outputs, and does all of them if everything is a plain
-batch, where an input may also be one vector for all rows; `fc_rows` takes start, stop, arrays that were checked before (2-d,
+`fc_many` takes the arguments of a user as they come, inputs and then outputs, and computes all of them if everything is a
+contiguous batch, where an input may also be one vector for all rows; `fc_rows` takes start, stop, arrays checked before (2-d,
 contiguous; an input of one row is repeated) and a workspace array, and does one thread's share. Both first test the quaternions
 and whether an output shares memory with another array. They answer 0, or 1 without having computed anything; then it is for
-Python to convert, to check and to explain. Of a function that may meet something singular, `fc_many` answers 2 if the first
-output of some state begins with NaN.
+Python to convert, to check and to explain. Of a function that inverts the mass matrix, `fc_many` answers 2 if the first output
+of some state begins with NaN.
 
-`fc_many` reads the inside of exact arrays only and may be called with anything. `fc_rows` reads its arguments as what they are
-said to be: only `NativeBatch.run` calls it. Both hold nothing beyond the call; their callers hold the arrays.
+`fc_many` reads the inside of exact arrays only and may be called with anything. `fc_rows` does not check the types of its
+arguments: only `NativeBatch.run` calls it. Both keep no reference beyond the call; their callers hold the arrays.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class NativeBatch:
         self._check = ctypes.CFUNCTYPE(i64, i64, pointer, i64)(code.address("fc_check"))
         self._rows: Any = None
         self.many: Any = None
-        """(inputs and outputs) -> 0, or 1 if they are not a plain batch; None where calls of this kind are not possible."""
+        """(inputs and outputs) -> 0, or 1 if they are not a contiguous batch; None where calls of this kind are not possible."""
         if cpython.fast_calls_possible():
             bind = ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.py_object)(code.address("fc_bind"))
             bind(np.ndarray, np.dtype(np.float64))
@@ -85,7 +85,7 @@ def rows_text(task: Task, workspace: int) -> str:
     """The module text with `fc_many`, `fc_rows` and the `fc_bind` that `fc_many` needs."""
     inputs, outputs, checked = task.inputs, task.outputs, task.explain is not None
     many = _many(inputs, outputs, workspace, checked)
-    return "\n".join([_DECLARATIONS, _lost(), _guarded(inputs, outputs), _rows(inputs, outputs), many])
+    return "\n".join([_DECLARATIONS, _any_nan(), _guarded(inputs, outputs), _rows(inputs, outputs), many])
 
 
 _DECLARATIONS = """
@@ -110,7 +110,7 @@ def _rows(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> str:
     f = Function("fc_rows", "ptr", PARAMETERS)
     count = len(inputs) + len(outputs)
     start, stop = (f.call("i64", "fc_PyLong_AsLongLong", f"ptr {f.load('ptr', '%args', 8 * k)}") for k in range(2))
-    pointers, strides = f.room("ptr", count), f.room("i64", len(inputs))
+    pointers, strides = f.alloca("ptr", count), f.alloca("i64", len(inputs))
     total = stop
     for j in range(count):
         a = f.load("ptr", "%args", 8 * (j + 2))
@@ -122,21 +122,21 @@ def _rows(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> str:
         elif j == len(inputs):
             total = rows
     memory = f.load("ptr", f.load("ptr", "%args", 8 * (count + 2)), cpython.DATA)
-    f.give(_answer(f, _run(f, start, stop, total, pointers, strides, memory)))
+    f.ret(_answer(f, _run(f, start, stop, total, pointers, strides, memory)))
     return f.text
 
 
 def _many(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int, checked: bool) -> str:
-    """Inputs and outputs of a user: computed if all are dense arrays with the same number of rows, but for inputs that are one
+    """Inputs and outputs of a user: computed if all are contiguous arrays with as many rows, but for inputs that are one
     vector for all rows; if they are to be checked, the answer is 2 where the first output of some state begins with NaN."""
     f = Function("fc_many", "ptr", PARAMETERS)
     refuse, no_memory = f.label("refuse"), f.label("no_memory")
     f.require(f.same("%nargs", str(len(inputs) + len(outputs)), "i64"), refuse)
     array_type, float64 = f.load("ptr", "@fc_array_type"), f.load("ptr", "@fc_float64")
-    pointers, strides = f.room("ptr", len(inputs) + len(outputs)), f.room("i64", len(inputs))
+    pointers, strides = f.alloca("ptr", len(inputs) + len(outputs)), f.alloca("i64", len(inputs))
 
-    def plain(j: int, flags: int) -> str:
-        """Go on if argument j is a dense array of numbers; the array, whose data are noted."""
+    def contiguous(j: int, flags: int) -> str:
+        """Go on if argument j is a contiguous array of numbers; the array, whose data are noted."""
         a = f.load("ptr", "%args", 8 * j)
         f.require(f.same(f.load("ptr", a, cpython.TYPE), array_type), refuse)
         right_type = f.same(f.load("ptr", a, cpython.DESCR), float64)
@@ -147,14 +147,14 @@ def _many(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int
 
     total = ""
     for j, output in enumerate(outputs, len(inputs)):
-        a = plain(j, DENSE | cpython.WRITEABLE)
+        a = contiguous(j, DENSE | cpython.WRITEABLE)
         f.require(f.same(f.load("i32", a, cpython.NDIM), str(1 + len(output.shape)), "i32"), refuse)
         rows = _shaped(f, a, output.shape, 1, refuse)
         f.require(f.same(rows, total, "i64") if total else f.value(f"icmp sgt i64 {rows}, 0"), refuse)
         total = total or rows
     repeated = ""
     for j, spec in enumerate(inputs):
-        a = plain(j, DENSE)
+        a = contiguous(j, DENSE)
         one = f.same(f.load("i32", a, cpython.NDIM), "1", "i32")
         f.store("i64", f.value(f"select i1 {one}, i64 0, i64 {spec.size}"), strides, 8 * j)
         repeated = f.value(f"and i1 {repeated}, {one}") if repeated else one
@@ -176,12 +176,12 @@ def _many(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int
     if checked and outputs[0].size:
         first = f.load("ptr", pointers, 8 * len(inputs))
         f.require(f.same(bad, "0", "i64"), refuse)
-        bad = f.call("i64", "fc_lost", f"i64 {total}", f"ptr {first}", f"i64 {outputs[0].size}")
-    f.give(_answer(f, bad))
+        bad = f.call("i64", "fc_any_nan", f"i64 {total}", f"ptr {first}", f"i64 {outputs[0].size}")
+    f.ret(_answer(f, bad))
     f.begin(refuse)
-    f.give(_answer(f, "1"))
+    f.ret(_answer(f, "1"))
     f.begin(no_memory)
-    f.give(f.call("ptr", "fc_PyErr_NoMemory"))
+    f.ret(f.call("ptr", "fc_PyErr_NoMemory"))
     return f.text
 
 
@@ -228,7 +228,7 @@ def _guarded(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> str:
     f.go(end)
     f.begin(end)
     f.call("void", "fc_PyEval_RestoreThread", f"ptr {thread}")
-    f.give(bad)
+    f.ret(bad)
     return f.text
 
 
@@ -253,9 +253,9 @@ def _shared_memory(
     return f.value(f"zext i1 {shared} to i64")
 
 
-def _lost() -> str:
-    """i64 fc_lost(i64 rows, ptr numbers, i64 stride): 2 if any row begins with NaN, else 0."""
-    f = Function("fc_lost", "i64", ("i64 %rows", "ptr %numbers", "i64 %stride"), internal=True)
+def _any_nan() -> str:
+    """i64 fc_any_nan(i64 rows, ptr numbers, i64 stride): 2 if any row begins with NaN, else 0."""
+    f = Function("fc_any_nan", "i64", ("i64 %rows", "ptr %numbers", "i64 %stride"), internal=True)
     loop, done = f.label("loop"), f.label("done")
     f.go(loop)
     f.begin(loop)
@@ -266,14 +266,14 @@ def _lost() -> str:
     f.do(f"%next = add i64 {i}, 1")
     f.branch(f.value("icmp slt i64 %next, %rows"), loop, done)
     f.begin(done)
-    f.give(f.value("select i1 %either, i64 2, i64 0"))
+    f.ret(f.value("select i1 %either, i64 2, i64 0"))
     return f.text
 
 
 def check_text(tolerance: float) -> str:
     """i64 fc_check(i64 rows, ptr quaternions, i64 stride): 1 if any is far from unit length.
 
-    Squared lengths that are not finite pass: they make the result not a number.
+    Squared lengths that are not finite pass: they make the result NaN.
     """
     f = Function("fc_check", "i64", ("i64 %rows", "ptr %quaternions", "i64 %stride"))
     loop, test, more, fine, bad = (f.label(x) for x in ("loop", "test", "more", "fine", "bad"))
@@ -288,7 +288,7 @@ def check_text(tolerance: float) -> str:
     f.do(f"%next = add i64 {i}, 1")
     f.go(loop)
     f.begin(fine)
-    f.give("0")
+    f.ret("0")
     f.begin(bad)
-    f.give("1")
+    f.ret("1")
     return "\n" + f.text + "\n"

@@ -43,7 +43,7 @@ def single_text(program: Program, plan: Schedule, vector: Lanes, core: CoreText 
         f.call("void", core.function, *arguments(_core_storage(program).parameters))
     for name, _ in functions:
         f.call("void", name, *arguments(storage.parameters))
-    f.give()
+    f.ret()
     texts = [library(plan.instructions_of_rest(program), ONE, vector), core.declaration, *(text for _, text in functions), f.text]
     return "\n".join(texts)
 

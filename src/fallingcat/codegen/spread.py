@@ -4,8 +4,8 @@
 
 takes a table, inputs, outputs, and the numbers of rows, inputs and outputs per row; for every row and every line
 (factor, from, to) of the table, in its order, it does `out[to] += factor * in[from]`. Product and sum are rounded one after
-the other, so that every machine, and `plainly`, give the same bits. At a line that points beside a row it stops and returns the
-table, otherwise None. The rest it takes for what it is said to be: only `spread` calls it.
+the other, so that every machine, and `plainly`, give the same bits. At a line with an index out of range it stops and
+returns the table, otherwise None. Nothing else is checked: only `spread` calls it.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ def spread(table: Array, values: NDArray[Any], size: int) -> NDArray[Any]:
     *shape, width = values.shape
     out = np.zeros((*shape, size))
     if _native()(table, np.ascontiguousarray(values), out, math.prod(shape), width, size) is not None:
-        raise _beside(table, width, size)
+        raise _out_of_range(table, width, size)
     return out
 
 
-def _beside(table: Array, width: int, size: int) -> InputError:
+def _out_of_range(table: Array, width: int, size: int) -> InputError:
     wanted = f"rows of {int(table[:, 1].max()) + 1} or more numbers, for {int(table[:, 2].max()) + 1} or more"
-    return InputError("a table of wrenches points beside its rows", expected=wanted, got=f"rows of {width}, for {size}")
+    return InputError("a table of wrenches has indices out of range", expected=wanted, got=f"rows of {width}, for {size}")
 
 
 def plainly(table: Array, values: NDArray[Any], size: int) -> NDArray[Any]:
     """The same in Python, for numbers and for symbols."""
     if len(table) and (table[:, 1].max() >= values.shape[-1] or table[:, 2].max() >= size):
-        raise _beside(table, values.shape[-1], size)
+        raise _out_of_range(table, values.shape[-1], size)
     out = np.full((*values.shape[:-1], size), 0.0, dtype=values.dtype)
     for factor, source, target in table.tolist():
         out[..., int(target)] += factor * values[..., int(source)]
@@ -74,8 +74,8 @@ def _text() -> str:
     rows, width_in, width_out = (f.call("i64", "fc_PyLong_AsLongLong", f"ptr {number}") for number in numbers)
     lines = f.load("i64", f.load("ptr", table, cpython.DIMENSIONS))
     entries, inputs, outputs = (f.load("ptr", a, cpython.DATA) for a in (table, values, out))
-    row, line, more, add, next_row, done, beside = (
-        f.label(hint) for hint in ("row", "line", "more", "add", "next_row", "done", "beside")
+    row, line, more, add, next_row, done, out_of_range = (
+        f.label(hint) for hint in ("row", "line", "more", "add", "next_row", "done", "out_of_range")
     )
     f.go(row)
 
@@ -95,7 +95,7 @@ def _text() -> str:
     f.begin(more)
     at, to = (f.value(f"fptosi double {f.load('double', entry, place)} to i64") for place in (8, 16))
     inside = f.both(f.value(f"icmp ult i64 {at}, {width_in}"), f.value(f"icmp ult i64 {to}, {width_out}"))
-    f.branch(inside, add, beside)
+    f.branch(inside, add, out_of_range)
 
     f.begin(add)
     source, target = (f.value(f"getelementptr double, ptr {start}, i64 {place}") for start, place in ((x, at), (y, to)))
@@ -111,11 +111,11 @@ def _text() -> str:
     f.begin(done)
     nothing = f.load("ptr", "@fc_none")
     f.call("void", "fc_Py_IncRef", f"ptr {nothing}")
-    f.give(nothing)
+    f.ret(nothing)
 
-    f.begin(beside)
+    f.begin(out_of_range)
     f.call("void", "fc_Py_IncRef", f"ptr {table}")
-    f.give(table)
+    f.ret(table)
     return _GLOBALS + f.text
 
 

@@ -62,7 +62,7 @@ def copy_past_caches(lanes: Lanes) -> str:
             f.do(f"store {type_} {x}, ptr {target}, align {align}{how}")
         f.go(done)
         f.begin(done)
-    f.give()
+    f.ret()
     return f.text
 
 

@@ -6,8 +6,8 @@ reads the call frame by the layout of XLA's C API (xla/ffi/api/c_api.h, API 0.x;
 shapes and quaternions, and runs the same machine code as a call from Python, on any thread and without the interpreter. What
 does not fit becomes an error of XLA that names the argument.
 
-One handler is for one state, another for batches: shapes are known when XLA compiles. `fc_seen` tells, after XLA has asked the
-handler for its metadata, how large XLA's structs are; a handler is used only if that is as it should be.
+One handler is for one state, another for batches: shapes are known when XLA compiles. After XLA has asked the handler for its
+metadata, `fc_call_frame_size` returns the size of XLA's structs; a handler is used only if it is the expected one.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Handler:
 
     def frame_size(self) -> int:
         """Of the call frame with which XLA has asked for metadata; 0 if it has not."""
-        return int(ctypes.CFUNCTYPE(ctypes.c_int64)(self._code.address("fc_seen"))())
+        return int(ctypes.CFUNCTYPE(ctypes.c_int64)(self._code.address("fc_call_frame_size"))())
 
 
 def handler_text(task: Task, workspace: int, batch: bool, minor: int) -> str:
@@ -82,7 +82,7 @@ define void @fc_bind(ptr %kernel) {
   store ptr %kernel, ptr @fc_kernel, align 8
   ret void
 }
-define i64 @fc_seen() {
+define i64 @fc_call_frame_size() {
   %size = load i64, ptr @fc_frame_size, align 8
   ret i64 %size
 }"""
@@ -153,7 +153,7 @@ class _Handler:
         f.begin(run)
         self._run(end)
         f.begin(end)
-        f.give("null")
+        f.ret("null")
         for label, message, code in self.errors:
             f.begin(label)
             self._fail(message, code)
@@ -170,7 +170,7 @@ class _Handler:
         f.require(f.value(f"icmp sge i64 {f.load('i64', metadata)}, {METADATA_SIZE}"), known)
         for value, offset in ((API_MAJOR, MAJOR), (self.minor, MINOR), (0, TRAITS)):
             f.do(f"store i32 {value}, ptr {f.at(metadata, offset)}, align 4")
-        f.give("null")
+        f.ret("null")
 
     def _run(self, end: str) -> None:
         f, task = self.f, self.task
@@ -241,7 +241,7 @@ class _Handler:
         workspace = f.value(f"inttoptr i64 {aligned} to ptr")
         kernel = f.load("ptr", "@fc_kernel")
         if self.batch:
-            pointers, strides = f.room("ptr", len(data)), f.room("i64", len(task.inputs))
+            pointers, strides = f.alloca("ptr", len(data)), f.alloca("i64", len(task.inputs))
             for j, pointer in enumerate(data):
                 f.store("ptr", pointer, pointers, 8 * j)
             for j, spec in enumerate(task.inputs):
@@ -254,13 +254,13 @@ class _Handler:
     def _fail(self, message: int, code: int) -> None:
         """XLA_FFI_Error_Create."""
         f = self.f
-        args = f.room("i64", 4)
+        args = f.alloca("i64", 4)
         f.store("i64", "28", args)
         f.store("ptr", "null", args, 8)
         f.store("ptr", f"@fc_message{message}", args, 16)
         f.do(f"store i32 {code}, ptr {f.at(args, 24)}, align 4")
         create = f.load("ptr", f.load("ptr", "%frame", API), ERROR_CREATE)
-        f.give(f.value(f"call ptr {create}(ptr {args})"))
+        f.ret(f.value(f"call ptr {create}(ptr {args})"))
 
 
 def _string(text: str) -> str:

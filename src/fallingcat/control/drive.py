@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fallingcat.arrays.foreign import refuse_foreign
+from fallingcat.arrays.non_numpy import refuse_non_numpy
 from fallingcat.codegen import Kernel
 from fallingcat.control.steps import generalized
 from fallingcat.errors import InputError
@@ -36,8 +36,8 @@ class Drive(ABC):
         """Write the torques of a step, which starts in a state at a time."""
 
 
-class Given(Drive):
-    """Controls (..., steps, size) that are known before."""
+class OpenLoop(Drive):
+    """Open-loop controls (..., steps, size), known before the motion."""
 
     def __init__(self, where: str, tau: Array, controls: NDArray[Any]) -> None:
         super().__init__(where, tau, controls.shape[-1])
@@ -48,7 +48,7 @@ class Given(Drive):
         np.copyto(self._place, self._controls[min(step, len(self._controls) - 1)])
 
 
-class Feedback(Drive):
+class PythonFeedback(Drive):
     """A Python function of the state and the time."""
 
     def __init__(self, where: str, tau: Array, size: int, controller: Controller) -> None:
@@ -61,7 +61,7 @@ class Feedback(Drive):
         np.copyto(self._place, found)
 
 
-class Compiled(Drive):
+class CompiledFeedback(Drive):
     """A function of `fc.compile` with arguments among q, nu and t."""
 
     def __init__(self, where: str, tau: Array, size: int, kernel: Kernel) -> None:
@@ -95,10 +95,10 @@ class Driven(NamedTuple):
     drive: Drive
 
 
-def given(robot: Robot, where: str, controls: NDArray[Any], shape: tuple[int, ...]) -> Driven:
+def open_loop(robot: Robot, where: str, controls: NDArray[Any], shape: tuple[int, ...]) -> Driven:
     """Controls (..., steps, size) for robots of the leading axes `shape`."""
     tau, inputs = _memory(robot, where, shape, controls.shape[-1])
-    return Driven(tau, inputs, Given(where, tau, controls))
+    return Driven(tau, inputs, OpenLoop(where, tau, controls))
 
 
 def feedback(robot: Robot, where: str, controller: Any, q: Array, nu: Array, t: float) -> Driven:
@@ -108,13 +108,13 @@ def feedback(robot: Robot, where: str, controller: Any, q: Array, nu: Array, t: 
         _check_compiled(robot, where, kernel)
         size = kernel.task.outputs[0].size
         tau, inputs = _memory(robot, where, q.shape[:-1], size)
-        return Driven(tau, inputs, Compiled(where, tau, size, kernel))
+        return Driven(tau, inputs, CompiledFeedback(where, tau, size, kernel))
     if not callable(controller):
         expected = "a function (q, nu, t) -> tau"
         raise InputError(f"{where}: the feedback cannot be called", expected=expected, got=shown(controller))
     size = _result(where, controller(q, nu, t), (*q.shape[:-1], -1)).shape[-1]
     tau, inputs = _memory(robot, where, q.shape[:-1], size)
-    return Driven(tau, inputs, Feedback(where, tau, size, controller))
+    return Driven(tau, inputs, PythonFeedback(where, tau, size, controller))
 
 
 def _memory(robot: Robot, where: str, shape: tuple[int, ...], size: int) -> tuple[Array, dict[str, str]]:
@@ -140,13 +140,15 @@ def _check_compiled(robot: Robot, where: str, kernel: Kernel) -> None:
             )  # fmt: skip
     if len(kernel.task.outputs) != 1 or len(kernel.task.outputs[0].shape) != 1:
         got = f"shape {kernel.task.outputs[0].shape}"
-        raise InputError(f"{where}: the compiled feedback gives no vector", expected="torques or inputs, (nv,) or (m,)", got=got)
+        raise InputError(
+            f"{where}: the compiled feedback returns no vector", expected="torques or inputs, (nv,) or (m,)", got=got
+        )
 
 
 def _result(where: str, value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     """What a feedback returns as an array that fits all robots; its last axis is as in `shape`, or free where that is -1."""
     if type(value) is not np.ndarray:
-        refuse_foreign(where, "the feedback's result", value)
+        refuse_non_numpy(where, "the feedback's result", value)
         try:
             value = np.asarray(value)
         except (TypeError, ValueError):

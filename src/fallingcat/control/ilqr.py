@@ -216,14 +216,14 @@ def _forward(problem: Problem, motion: _Motion, policy: _Policy) -> _Motion | No
     robot, lengths = problem.robot, STEP_LENGTHS[:, None]
     q, nu, u = (np.empty((len(x), len(lengths), x.shape[-1])) for x in motion[:3])
     q[0], nu[0] = problem.q, problem.nu
-    with np.errstate(over="ignore", invalid="ignore"):  # long steps may leave the numbers, and are not taken
+    with np.errstate(over="ignore", invalid="ignore"):  # long steps may give states that are not finite, and are not taken
         for i in range(len(u)):
             dx = robot.state_minus(motion.q[i], motion.nu[i], q[i], nu[i])
             u[i] = motion.u[i] + lengths * policy.k[i] + dx @ policy.K[i].T
             u[i] = np.clip(u[i], problem.lower[i], problem.upper[i])
             q[i + 1], nu[i + 1] = robot.step(q[i], nu[i], u[i], problem.dt, problem.method)
         costs = problem.costs(q, nu, u)
-        enough = motion.cost - costs > LEAST_GAIN * policy.gain(STEP_LENGTHS)  # never so of what is no number
+        enough = motion.cost - costs > LEAST_GAIN * policy.gain(STEP_LENGTHS)  # False for NaN
     if not enough.any():
         return None
     best = int(np.argmin(np.where(enough, costs, np.inf)))

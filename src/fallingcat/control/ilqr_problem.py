@@ -72,7 +72,7 @@ def problem_of(
     (T, m), nq, nv = u.shape, robot.nq, robot.nv
     u = np.array(_shaped("controls", u, (T, m)))
     q, nu = np.array(_shaped("q", q, (nq,))), np.array(_shaped("nu", nu, (nv,)))
-    start(robot, "ilqr", q, nu, h, None)  # refuses quaternions that are none
+    start(robot, "ilqr", q, nu, h, None)  # refuses quaternions that are not of unit length
     weights = np.tile(_weight("Q", Q, 2 * nv), (T + 1, 1, 1))
     if Q_final is not None:
         weights[-1] = _weight("Q_final", Q_final, 2 * nv)
@@ -132,5 +132,5 @@ def _target(robot: Robot, target: Any, T: int, dt: float) -> tuple[Array, Array]
     if times is not None and np.abs(np.diff(times) - dt).max() > 1e-6 * dt:
         hint = "trajectory.resample(dt * np.arange(T + 1))"
         raise InputError("ilqr: the target has other times than the steps", expected=f"times {dt:.6g} s apart", hint=hint)
-    q = robot.integrate(q, np.zeros(robot.nv))  # refuses quaternions that are none
+    q = robot.integrate(q, np.zeros(robot.nv))  # refuses quaternions that are not of unit length
     return np.broadcast_to(q, (T + 1, robot.nq)), np.broadcast_to(nu, (T + 1, robot.nv))

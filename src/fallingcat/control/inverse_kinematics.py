@@ -72,7 +72,7 @@ def inverse_kinematics(
     home = None if posture is None else _configuration(robot, "posture", posture)
     if home is not None:
         shapes["posture"] = home.shape[:-1]
-    shape = common_axes("inverse_kinematics", shapes, own=0)
+    shape = common_axes("inverse_kinematics", shapes, core=0)
     problem = problem.spread(shape)
     q = problem.inside(np.array(np.broadcast_to(start, (*shape, robot.nq)).reshape(-1, robot.nq)))
     steps = whole("inverse_kinematics", "max_iterations", max_iterations)
@@ -252,7 +252,7 @@ def _targets(robot: Robot, targets: Any) -> dict[str, tuple[Array, int]]:
     if not isinstance(targets, Mapping) or not targets:
         expected = "a mapping of frame names to poses (..., 4, 4) or positions (..., 3), one at least"
         raise InputError("inverse_kinematics: targets do not fit", expected=expected, got=shown(targets))
-    robot.frame_poses(robot.neutral(), list(targets))  # refuses frames that are none
+    robot.frame_poses(robot.neutral(), list(targets))  # refuses names that are not frames
     found = {}
     for name, value in targets.items():
         x = _numbers(f"targets[{name!r}]", value)
@@ -269,7 +269,8 @@ def _targets(robot: Robot, targets: Any) -> dict[str, tuple[Array, int]]:
                 or np.abs(x[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(initial=0.0) > 1e-9
             ):
                 raise InputError(
-                    f"inverse_kinematics: targets[{name!r}] is no pose", expected="a rotation and a position, last row 0 0 0 1",
+                    f"inverse_kinematics: targets[{name!r}] is not a pose",
+                    expected="a rotation and a position, last row 0 0 0 1",
                     got=f"a matrix that is off by {off:.3g}" if off > 1e-6 else "a reflection, or another last row",
                 )  # fmt: skip
         found[name] = (x, core)
@@ -287,7 +288,7 @@ def _configuration(robot: Robot, name: str, value: Any) -> Array:
     q = _numbers(name, value)
     if q.ndim == 0 or q.shape[-1] != robot.nq:
         raise InputError(f"inverse_kinematics: {name} has the wrong shape", expected=f"(..., {robot.nq})", got=str(q.shape))
-    return np.asarray(robot.integrate(q, np.zeros(robot.nv)))  # refuses quaternions that are none
+    return np.asarray(robot.integrate(q, np.zeros(robot.nv)))  # refuses quaternions that are not of unit length
 
 
 def _moving(robot: Robot, joints: Any, move_base: bool) -> NDArray[np.bool_]:

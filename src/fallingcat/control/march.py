@@ -1,4 +1,4 @@
-"""The methods of `steps` in place: what loops in time run, with all memory at hand before the first step.
+"""The methods of `steps` in place: what loops in time run, with all memory allocated before the first step.
 
 The rows of K are the rates k = (nu, FD) of the stages; coordinates of a stage move by w[0] along their group, velocities by
 w[1]. Every sum is one of whole arrays in a fixed order: a robot moves to the same bits alone and among others, in one step and in

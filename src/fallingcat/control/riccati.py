@@ -223,7 +223,7 @@ def _checked(where: str, *given: Any) -> _System:
         if x.shape[-2:] != shape:
             raise InputError(f"{where}: {name} has the wrong shape", expected=f"(..., {shape[0]}, {shape[1]})", got=str(x.shape))
     Q, R = weight(where, "Q", Q), weight(where, "R", R, positive=True)
-    leading = common_axes(where, {"A": A.shape, "B": B.shape, "Q": Q.shape, "R": R.shape}, own=2)
+    leading = common_axes(where, {"A": A.shape, "B": B.shape, "Q": Q.shape, "R": R.shape}, core=2)
     A, B, Q, R = (np.broadcast_to(x, (*leading, *x.shape[-2:])) for x in (A, B, Q, R))
     return _System(A, B, Q, R, _symmetric(B @ np.linalg.solve(R, _T(B))))
 
@@ -233,7 +233,7 @@ def matrix(where: str, name: str, value: Any) -> Array:
     x = real_array(f"{where}: {name}", value)
     if x.ndim < 2 or not x.shape[-1] or not x.shape[-2]:
         got = f"shape {x.shape}"
-        raise InputError(f"{where}: {name} is no matrix", expected="an array of real numbers, (..., rows, columns)", got=got)
+        raise InputError(f"{where}: {name} is not a matrix", expected="an array of real numbers, (..., rows, columns)", got=got)
     if not np.isfinite(x).all():
         raise InputError(f"{where}: {name} is not finite", expected="numbers")
     return x

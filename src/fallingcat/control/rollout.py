@@ -1,4 +1,4 @@
-"""Many steps of a robot, or of many robots side by side: the loop in time, with all memory at hand before the first step."""
+"""Many steps of a robot, or of many robots side by side: the loop in time, with all memory allocated before the first step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.arrays.arguments import real_array
-from fallingcat.arrays.foreign import library, refuse_foreign
+from fallingcat.arrays.non_numpy import library, refuse_non_numpy
 from fallingcat.choices import check_choice
 from fallingcat.control import drive as drives
 from fallingcat.control.march import METHODS, March
@@ -88,12 +88,12 @@ class _States:
     def __init__(self, count: int, motion: Motion, march: March) -> None:
         self.q, self.nu = np.empty((count, *motion.q.shape)), np.empty((count, *motion.nu.shape))
         self._rows = [x.reshape(count, *march.rows, x.shape[-1]) for x in (self.q, self.nu)]
-        self._seen = self.q.view(), self.nu.view()
-        for x in self._seen:
+        self._read_only = self.q.view(), self.nu.view()
+        for x in self._read_only:
             x.flags.writeable = False
 
     def at(self, k: int) -> _State:
-        (q_row, nu_row), (q, nu) = self._rows, self._seen
+        (q_row, nu_row), (q, nu) = self._rows, self._read_only
         return _State(q_row[k], nu_row[k], q[k], nu[k])
 
 
@@ -103,20 +103,20 @@ class _States:
 
 def step_counts(controls: Any, every: Any, steps: Any) -> tuple[int, int]:
     """How many steps there are, and how many states after the first are kept."""
-    number = _whole("every", every)
+    number = _positive_integer("every", every)
     if library(controls) and not isinstance(getattr(controls, "shape", None), tuple):
-        raise InputError("rollout: controls are no array", expected="an array of Dask or xarray", got=type(controls).__name__)
+        raise InputError("rollout: controls are not an array", expected="an array of Dask or xarray", got=type(controls).__name__)
     if callable(controls):
         if steps is None:
             hint = "robot.rollout(q, nu, feedback, dt, steps=1000)"
             raise InputError("rollout: a feedback does not say how many steps there are", expected="steps=", hint=hint)
-        count = _whole("steps", steps)
+        count = _positive_integer("steps", steps)
     else:
         shape = controls.shape if library(controls) else real_array("rollout: controls", controls).shape
         if len(shape) < 2:
             expected = "(..., steps, nv), or a feedback (q, nu, t) -> tau"
             raise InputError("rollout: controls have the wrong shape", expected=expected, got=str(shape))
-        count = shape[-2] if steps is None else _whole("steps", steps)
+        count = shape[-2] if steps is None else _positive_integer("steps", steps)
         if count > shape[-2]:
             raise InputError("rollout: there are fewer controls than steps", expected=f"{count} steps", got=str(shape[-2]))
     if count < number:
@@ -124,20 +124,20 @@ def step_counts(controls: Any, every: Any, steps: Any) -> tuple[int, int]:
     return count, count // number
 
 
-def _whole(name: str, value: Any) -> int:
+def _positive_integer(name: str, value: Any) -> int:
     try:
         number = 0 if isinstance(value, (bool, np.bool_)) else operator.index(value)
     except TypeError:
         number = 0
     if number < 1:
-        raise InputError(f"rollout: {name} is no number of steps", expected="a whole number, 1 or more", got=shown(value))
+        raise InputError(f"rollout: {name} is not a number of steps", expected="a whole number, 1 or more", got=shown(value))
     return number
 
 
 def step_length(dt: Any, where: str = "rollout") -> float:
     """One positive number: all robots share their times."""
     if type(dt) is not float:
-        refuse_foreign(where, "dt", dt)
+        refuse_non_numpy(where, "dt", dt)
     try:
         h = float(dt)
     except (TypeError, ValueError):
@@ -155,7 +155,7 @@ def _driven(robot: Robot, q: Any, nu: Any, controls: Any, h: float, wrenches: An
     else:
         torques = real_array("rollout: controls", controls)
         motion = start(robot, "rollout", q, nu, h, wrenches, torques.shape[:-2])
-        tau, inputs, drive = drives.given(robot, "rollout", torques, motion.nu.shape[:-1])
+        tau, inputs, drive = drives.open_loop(robot, "rollout", torques, motion.nu.shape[:-1])
     return replace(motion, tau=tau, inputs=inputs), drive
 
 
@@ -170,5 +170,5 @@ def start(robot: Robot, where: str, q: Any, nu: Any, h: float, wrenches: Any, le
             f"{where}: wrenches have more axes than there are robots", expected=f"(6,), or {(*robots, 6)}, held all the time",
             got=f"wrenches for {motion.nu.shape[:-1]} robots", hint="for wrenches that change, call step in a loop",
         )  # fmt: skip
-    robot.integrate(motion.q, np.zeros(robot.nv))  # refuses quaternions that are none
+    robot.integrate(motion.q, np.zeros(robot.nv))  # refuses quaternions that are not of unit length
     return motion

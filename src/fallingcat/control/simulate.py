@@ -89,7 +89,7 @@ def _tolerance(rtol: Any) -> float:
     except (TypeError, ValueError):
         value = math.nan
     if not TIGHTEST <= value <= LOOSEST:
-        raise InputError("simulate: rtol is no tolerance", expected=f"{TIGHTEST:g} to {LOOSEST:g}", got=shown(rtol))
+        raise InputError("simulate: rtol does not fit", expected=f"{TIGHTEST:g} to {LOOSEST:g}", got=shown(rtol))
     return value
 
 
@@ -162,7 +162,7 @@ class _Flow:
 
     def _acceleration(self, q: Array, nu: Array, t: float) -> Array:
         if self._drive is not None:
-            self._drive.at(0, _seen(q), _seen(nu), t)
+            self._drive.at(0, _read_only(q), _read_only(nu), t)
         return np.asarray(self._motion.dynamics("forward_dynamics", State(q, nu, np.zeros((0, 0)))))
 
 
@@ -174,7 +174,7 @@ def _sum(weights: Sequence[float], rates: Sequence[Array]) -> Array:
     return total
 
 
-def _seen(x: Array) -> Array:
+def _read_only(x: Array) -> Array:
     """For a controller, which may not write to it."""
     view = x.view()
     view.flags.writeable = False

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat import scalar
 from fallingcat.arrays.axes import common_axes
-from fallingcat.arrays.foreign import refuse_foreign
+from fallingcat.arrays.non_numpy import refuse_non_numpy
 from fallingcat.choices import GROUPS, check_choice
 from fallingcat.codegen.matmul import matmul
 from fallingcat.control.expm import expm
@@ -297,7 +297,7 @@ def generalized(robot: Robot, name: str, tau: Any) -> tuple[Any, dict[str, str]]
     Joint torques (..., n) get a base wrench of zero before them; what fits nowhere stays as it is, to be refused.
     """
     if type(tau) is not np.ndarray:
-        refuse_foreign(name, "tau", tau)
+        refuse_non_numpy(name, "tau", tau)
     try:
         a = np.asarray(tau)
     except (ValueError, TypeError):
@@ -350,14 +350,14 @@ def prepared(
     """Checked outputs, and the motion with all its arguments broadcast."""
     batch = robot._prepare(task, values, check=False)  # the robot's functions look at quaternions
     if type(dt) is not float:
-        refuse_foreign(task.name, "dt", dt)
+        refuse_non_numpy(task.name, "dt", dt)
     try:
         h = robot._numbers(dt)
     except (TypeError, ValueError):
         h = np.array(np.nan)
     if not np.isfinite(stand_in(h, symbol=0.0)).all():
         raise InputError(f"{task.name}: dt is not a time", expected="a number, or one for each state", got=repr(dt))
-    shape = common_axes(task.name, {"dt": h.shape, "the states": batch.shape}, own=0)
+    shape = common_axes(task.name, {"dt": h.shape, "the states": batch.shape}, core=0)
     results = robot._results(task, shape, out)
     q, nu, tau, *wrenches = (
         np.ascontiguousarray(robot._numbers(a if a.shape[:-1] == shape else np.broadcast_to(a, (*shape, a.shape[-1]))))

@@ -177,5 +177,5 @@ def _circles(robot: Robot, convention: Convention, continuous: Iterable[str] | N
     names = {continuous} if isinstance(continuous, str) else set(continuous)
     for name in names:
         if types.get(name) not in ("revolute", "continuous"):
-            raise InputError(f"continuous: {name!r} is no revolute joint", hint=closest(name, types))
+            raise InputError(f"continuous: {name!r} is not a revolute joint", hint=closest(name, types))
     return names

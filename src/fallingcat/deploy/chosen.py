@@ -14,8 +14,8 @@ from fallingcat.errors import InputError
 from fallingcat.functions import BEHIND, FUNCTIONS, quaternions
 from fallingcat.robot.bases import check_base
 from fallingcat.robot.formulas import Formulas
-from fallingcat.robot.own import CompiledFunction
 from fallingcat.robot.robot import Robot
+from fallingcat.robot.user_functions import CompiledFunction
 from fallingcat.suggest import closest
 from fallingcat.task import Input, Output, Task
 from fallingcat.text import shown
@@ -45,7 +45,7 @@ def choose(robot: Robot, functions: Any) -> list[Chosen]:
     try:
         items = list(functions.items()) if isinstance(functions, Mapping) else [(None, item) for item in functions]
     except TypeError:
-        raise InputError("fc.export: these are no functions", expected=EXPECTED, got=shown(functions)) from None
+        raise InputError("fc.export: not functions", expected=EXPECTED, got=shown(functions)) from None
     found = [_choose(robot, item, name) for name, item in items]
     if not found:
         raise InputError("fc.export: no functions to export", expected=EXPECTED)
@@ -80,7 +80,7 @@ def _choose(robot: Robot, item: Any, name: str | None = None) -> Chosen:
     elif isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], Mapping):
         function, options = item[0], dict(item[1])
     else:
-        raise InputError("fc.export: this is no function", expected=EXPECTED, got=shown(item))
+        raise InputError("fc.export: not a function", expected=EXPECTED, got=shown(item))
     known = {**FUNCTIONS, **dict.fromkeys(COMPOSED)}
     if function not in known and function not in BEHIND:
         raise InputError(f"no function {shown(function)}", hint=closest(function, known))

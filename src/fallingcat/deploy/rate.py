@@ -49,7 +49,7 @@ def _repeat(arguments: int) -> str:
     f = Function("repeat", "void", ["i64 %count", *(f"ptr {name}" for name in names)])
     with f.counting("%count"):
         f.call("void", "f", *(f"ptr {name}" for name in names))
-    f.give()
+    f.ret()
     return f"\n{f.text}\n"
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from fallingcat import scalar
 from fallingcat.codegen import Kernel
-from fallingcat.frameworks.casadi_external import Argument, Face, external
+from fallingcat.frameworks.casadi_external import Argument, Signature, external
 from fallingcat.frameworks.casadi_symbols import function_name, output_names, shape_of
 from fallingcat.frameworks.entries import by_columns
 from fallingcat.functions import Evaluate, task
@@ -41,20 +41,22 @@ def compiled(kernel: Kernel, order: int) -> casadi.Function:
     given = tuple([Argument(i.name, (i.size, 1), k) for k, i in enumerate(inputs)])
     known = tuple([Argument(f"out_{x}", shape) for x, shape in results])
     blocks = [(f"jac_{x}_{i.name}", (o.size, i.size)) for (x, o), i in product(zip([x for x, _ in results], outputs), inputs)]
-    faces = {name: Face(kernel, given, tuple(results))}
+    signatures = {name: Signature(kernel, given, tuple(results))}
     if order > 0:
-        faces[f"jac_{name}"] = Face(jacobian(kernel), (*given, *known), tuple(blocks))
+        signatures[f"jac_{name}"] = Signature(jacobian(kernel), (*given, *known), tuple(blocks))
     if order > 1:
         adjoint = by_columns(kernel).vjp()
         bars = tuple([Argument(f"adj_{x}", shape, len(inputs) + k) for k, (x, shape) in enumerate(results)])
         taken = (*given, *known, *bars)
-        faces[f"adj1_{name}"] = Face(adjoint, taken, tuple([(f"adj_{i.name}", (i.size, 1)) for i in inputs]), dense=True)
+        signatures[f"adj1_{name}"] = Signature(
+            adjoint, taken, tuple([(f"adj_{i.name}", (i.size, 1)) for i in inputs]), dense=True
+        )
         count = len(adjoint.task.inputs)
         dots = [Argument(f"fwd_{x.name}", x.shape, None if x.slot is None else count + x.slot) for x in taken]
         also = [Argument(f"out_adj_{i.name}", (i.size, 1)) for i in inputs]
         pushed = tuple([(f"fwd_adj_{i.name}", (i.size, 1)) for i in inputs])
-        faces[f"fwd1_adj1_{name}"] = Face(adjoint.jvp(), (*taken, *also, *dots), pushed, dense=True)
-    return external(name, faces, {})
+        signatures[f"fwd1_adj1_{name}"] = Signature(adjoint.jvp(), (*taken, *also, *dots), pushed, dense=True)
+    return external(name, signatures, {})
 
 
 # ---------------------------------------------------------------------------------------------------------------------

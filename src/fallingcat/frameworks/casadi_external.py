@@ -39,8 +39,8 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Face:
-    """What CasADi sees of a kernel."""
+class Signature:
+    """The signature of a kernel in CasADi."""
 
     kernel: Kernel
     arguments: tuple[Argument, ...]
@@ -50,16 +50,16 @@ class Face:
     """Are zeros stored, too? So it must be for derivatives that have the shape of an argument."""
 
 
-def external(name: str, faces: Mapping[str, Face], options: Mapping[str, Any]) -> casadi.Function:
+def external(name: str, signatures: Mapping[str, Signature], options: Mapping[str, Any]) -> casadi.Function:
     """The function of a name, with what else is there as its derivatives: jac_name, adj1_name, ..."""
     if not elf.possible():
         raise InputError(
             "fc.casadi: compiled functions need Linux on x86-64 or ARM", hint="without compiled=True it works everywhere",
         )  # fmt: skip
     addresses: dict[str, int] = {}
-    for symbol, face in faces.items():
-        code, workspace = face.kernel.single()
-        text = _text(symbol, face, code.address("fc_single"), workspace)
+    for symbol, signature in signatures.items():
+        code, workspace = signature.kernel.single()
+        text = _text(symbol, signature, code.address("fc_single"), workspace)
         shell = native.Code(native.compile_object(text), {})
         _alive.extend((code, shell))
         addresses |= {known: shell.address(known) for known in _symbols(symbol)}
@@ -125,16 +125,16 @@ def _by_columns(shape: tuple[int, int], places: Sequence[int]) -> tuple[list[int
 # The functions around a kernel, as LLVM text
 
 
-def _text(name: str, face: Face, address: int, workspace: int) -> str:
-    task = face.kernel.task
-    stored = [range(o.size) for o in task.outputs] if face.dense else entries(face.kernel.program)
-    patterns = [_by_columns(shape, places) for (_, shape), places in zip(face.results, stored, strict=True)]
-    names_in = [argument.name for argument in face.arguments]
-    pattern_in = [_argument_pattern(argument) for argument in face.arguments]
-    slots = {x.slot: k for k, x in enumerate(face.arguments) if x.slot is not None}
-    room = _Room()
+def _text(name: str, signature: Signature, address: int, workspace: int) -> str:
+    task = signature.kernel.task
+    stored = [range(o.size) for o in task.outputs] if signature.dense else entries(signature.kernel.program)
+    patterns = [_by_columns(shape, places) for (_, shape), places in zip(signature.results, stored, strict=True)]
+    names_in = [argument.name for argument in signature.arguments]
+    pattern_in = [_argument_pattern(argument) for argument in signature.arguments]
+    slots = {x.slot: k for k, x in enumerate(signature.arguments) if x.slot is not None}
+    room = _Workspace()
     body = _evaluation(
-        name, face, [slots[k] for k in range(len(task.inputs))], [order for _, order in patterns], address, workspace, room
+        name, signature, [slots[k] for k in range(len(task.inputs))], [order for _, order in patterns], address, workspace, room
     )
     work = [len(names_in), len(task.outputs), 0, room.total + ALIGNMENT]
     stores = "\n".join(
@@ -144,7 +144,7 @@ def _text(name: str, face: Face, address: int, workspace: int) -> str:
     )
     parts = [
         *_list(f"{name}_name_in", [_string(x) for x in names_in]),
-        *_list(f"{name}_name_out", [_string(x) for x, _ in face.results]),
+        *_list(f"{name}_name_out", [_string(x) for x, _ in signature.results]),
         *_list(f"{name}_sparsity_in", [_integers(x) for x in pattern_in]),
         *_list(f"{name}_sparsity_out", [_integers(x) for x, _ in patterns]),
         *[f"@order{j} = private constant {_integers(order)}" for j, (_, order) in enumerate(patterns)],
@@ -165,8 +165,8 @@ def _argument_pattern(argument: Argument) -> list[int]:
     return [rows, columns, *range(0, rows * columns + 1, rows or 1), *list(range(rows)) * columns]
 
 
-class _Room:
-    """Places in the workspace that CasADi gives."""
+class _Workspace:
+    """Allocates parts of the workspace that CasADi passes."""
 
     def __init__(self) -> None:
         self.total = 0
@@ -178,10 +178,16 @@ class _Room:
 
 
 def _evaluation(
-    name: str, face: Face, slots: Sequence[int], orders: Sequence[Sequence[int]], address: int, workspace: int, room: _Room
+    name: str,
+    signature: Signature,
+    slots: Sequence[int],
+    orders: Sequence[Sequence[int]],
+    address: int,
+    workspace: int,
+    room: _Workspace,
 ) -> str:
     """int f(const double **arg, double **res, long long *iw, double *w, int mem)"""
-    task = face.kernel.task
+    task = signature.kernel.task
     most = max([i.size for i in task.inputs], default=0)
     zeros, working = room(most), room(workspace)
     lines = [

@@ -15,7 +15,7 @@ from fallingcat.codegen import Kernel
 from fallingcat.errors import InputError
 from fallingcat.frameworks.calls import COMPOSED, NAMES, Calls, with_methods
 from fallingcat.frameworks.casadi_symbols import symbolic
-from fallingcat.frameworks.constraint_calls import CONSTRAINT_NAMES, ConstraintCalls, ConstraintDoor, with_constraint_methods
+from fallingcat.frameworks.constraint_calls import CONSTRAINT_NAMES, ConstraintCalls, ConstraintMethods, with_constraint_methods
 from fallingcat.functions import FUNCTIONS
 from fallingcat.robot.constraint_sets import unactuated
 from fallingcat.robot.constraint_tasks import optional
@@ -72,7 +72,7 @@ class CasadiRobot:
         return size
 
     def _of_frames(self, function: casadi.Function, name: str, frames: Any) -> casadi.Function:
-        """The same function with the results of some frames alone."""
+        """The same function with the results of some frames only."""
         inputs = function.sx_in() if function.class_name() == "SXFunction" else function.mx_in()
         chosen = self._calls.places_of(name, several_names("frames", frames))
         results = [self._calls.pick(x, chosen, 0) for x in function.call(inputs)]
@@ -86,7 +86,7 @@ class CasadiRobot:
 
 
 @with_constraint_methods
-class CasadiConstraints(ConstraintDoor):
+class CasadiConstraints(ConstraintMethods):
     """The functions of constraints over CasADi's matrices, as in `CasadiRobot`. Where they hold is part of each function."""
 
     _calls: _ConstraintCalls
@@ -248,7 +248,7 @@ def _numbers(name: str, spec: Input, value: Any) -> casadi.DM:
     try:
         numbers = np.asarray(value).astype(np.float64, casting="same_kind")
     except (TypeError, ValueError):
-        raise InputError(f"{name}: {spec.name} is no matrix", expected=expected, got=shown(value)) from None
+        raise InputError(f"{name}: {spec.name} is not a matrix", expected=expected, got=shown(value)) from None
     if numbers.ndim > 2:
         raise InputError(f"{name}: {spec.name} has the wrong shape", expected=expected, got=str(numbers.shape))
     return casadi.DM(numbers)

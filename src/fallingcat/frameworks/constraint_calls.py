@@ -137,7 +137,7 @@ class _Weighted:
         return total
 
 
-class ConstraintDoor:
+class ConstraintMethods:
     """What the objects that a user holds have in common; their functions go by way of `_calls`."""
 
     constraints: Constraints
@@ -149,7 +149,7 @@ class ConstraintDoor:
         return self.constraints.m
 
     def __getattr__(self, name: str) -> NoReturn:
-        """What constraints have besides is for numbers."""
+        """The other methods of constraints work on NumPy arrays only."""
         if name.startswith("_") or not hasattr(Constraints, name):
             raise AttributeError(f"no function {name!r}; there are {', '.join(CONSTRAINT_NAMES)}")
         raise AttributeError(f"{name} is for arrays of NumPy: it looks at numbers; call it on the constraints themselves")

@@ -218,7 +218,7 @@ batching.primitive_batchers[run_p] = _mapped
 
 
 def array(name: str, spec: Input, value: Any) -> Array:
-    """An argument as an array of JAX; numbers that are none are constants."""
+    """An argument as an array of JAX; Python numbers and NumPy arrays become constants."""
     if not isinstance(value, jax.Array):
         value = _constant(name, spec, value)
     if value.dtype != jnp.float64:
@@ -244,7 +244,7 @@ def _constant(name: str, spec: Input, value: Any) -> Array:
         return jnp.asarray(np.asarray(value).astype(np.float64, casting="same_kind"))
     except (TypeError, ValueError):
         got = type(value).__name__
-        raise InputError(f"{name}: {spec.name} is no array", expected=f"float64 (..., {spec.size})", got=got) from None
+        raise InputError(f"{name}: {spec.name} is not an array", expected=f"float64 (..., {spec.size})", got=got) from None
 
 
 def same_axes(values: Sequence[Array]) -> list[Array]:

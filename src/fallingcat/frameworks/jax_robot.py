@@ -13,12 +13,12 @@ import numpy as np
 from fallingcat.arrays.arguments import in_order
 from fallingcat.codegen import Kernel
 from fallingcat.frameworks.calls import Calls, with_methods
-from fallingcat.frameworks.constraint_calls import ConstraintCalls, ConstraintDoor, with_constraint_methods
+from fallingcat.frameworks.constraint_calls import ConstraintCalls, ConstraintMethods, with_constraint_methods
 from fallingcat.frameworks.jax_primitive import Array, Operation, operation
 from fallingcat.robot.constraints import Constraints
-from fallingcat.robot.own import CompiledFunction
 from fallingcat.robot.robot import Robot
 from fallingcat.robot.runner import Wrenches
+from fallingcat.robot.user_functions import CompiledFunction
 from fallingcat.robot.wrenches import BodyWrenches, Key, Table, table, taken_apart
 from fallingcat.task import Output, Task
 
@@ -44,7 +44,7 @@ class JaxRobot:
 
 
 @with_constraint_methods
-class JaxConstraints(ConstraintDoor):
+class JaxConstraints(ConstraintMethods):
     """The functions of constraints over arrays of JAX; results are those of `Constraints`, as in `JaxRobot`."""
 
     def __init__(self, constraints: Constraints) -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from fallingcat.frameworks.calls import refuse_robot
 from fallingcat.robot.constraints import Constraints
-from fallingcat.robot.own import CompiledFunction
 from fallingcat.robot.robot import Robot
+from fallingcat.robot.user_functions import CompiledFunction
 
 if TYPE_CHECKING:
     from fallingcat.frameworks.torch_robot import TorchConstraints, TorchFunction, TorchRobot

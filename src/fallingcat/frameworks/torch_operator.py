@@ -295,7 +295,7 @@ def checked(name: str, inputs: Sequence[Input], values: Sequence[Any]) -> list[T
 
 
 def tensor(name: str, spec: Input, value: Any) -> Tensor:
-    """An argument as a tensor of doubles on the CPU; numbers that are no tensor are constants."""
+    """An argument as a tensor of doubles on the CPU; Python numbers and NumPy arrays become constants."""
     if not isinstance(value, Tensor):
         value = _constant(name, spec, value)
     if value.dtype != torch.float64:
@@ -322,4 +322,4 @@ def _constant(name: str, spec: Input, value: Any) -> Tensor:
         return torch.from_numpy(np.asarray(value).astype(np.float64, order="C", casting="same_kind"))
     except (TypeError, ValueError, RuntimeError):
         got = type(value).__name__
-        raise InputError(f"{name}: {spec.name} is no tensor", expected=f"float64 (..., {spec.size})", got=got) from None
+        raise InputError(f"{name}: {spec.name} is not a tensor", expected=f"float64 (..., {spec.size})", got=got) from None

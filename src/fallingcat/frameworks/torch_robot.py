@@ -12,12 +12,12 @@ from torch import Tensor
 from fallingcat.arrays.arguments import in_order
 from fallingcat.codegen import Kernel
 from fallingcat.frameworks.calls import Calls, Finder, Options, with_methods
-from fallingcat.frameworks.constraint_calls import ConstraintCalls, ConstraintDoor, with_constraint_methods
+from fallingcat.frameworks.constraint_calls import ConstraintCalls, ConstraintMethods, with_constraint_methods
 from fallingcat.frameworks.torch_operator import Operator, Spread, in_graph, of_kernel, tensor
 from fallingcat.robot.constraints import Constraints
-from fallingcat.robot.own import CompiledFunction
 from fallingcat.robot.robot import Robot
 from fallingcat.robot.runner import Wrenches
+from fallingcat.robot.user_functions import CompiledFunction
 from fallingcat.robot.wrenches import BodyWrenches, Key, table, taken_apart
 from fallingcat.task import Input
 
@@ -46,7 +46,7 @@ class TorchRobot:
 
 
 @with_constraint_methods
-class TorchConstraints(ConstraintDoor):
+class TorchConstraints(ConstraintMethods):
     """The functions of constraints over tensors; results are those of `Constraints`, as in `TorchRobot`."""
 
     def __init__(self, constraints: Constraints) -> None:

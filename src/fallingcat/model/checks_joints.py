@@ -36,7 +36,7 @@ def check_joints(description: Description, report: Report) -> None:
 
 
 def check_finite(numbers: Iterator[tuple[str, tuple[float, ...]]], element: str, line: int, report: Report) -> bool:
-    """Reports named numbers that nothing can be computed with; true when all are fine."""
+    """Reports named numbers that are not finite or too large; true when all are fine."""
     fine = True
     for name, values in numbers:
         if not all(abs(value) < _LARGEST for value in values):
@@ -56,7 +56,7 @@ def pose_numbers(pose: Pose) -> Iterator[tuple[str, tuple[float, ...]]]:
 
 
 def check_rotation(pose: Pose, element: str, line: int, report: Report) -> None:
-    """Reports a rotation matrix that is none."""
+    """Reports a matrix that is not a rotation."""
     R = np.array(pose.rotation)
     with np.errstate(all="ignore"):
         off, det = float(np.abs(R.T @ R - np.eye(3)).max()), float(np.linalg.det(R))

@@ -19,29 +19,29 @@ from fallingcat.model.report import Report, listed
 from fallingcat.model.welds import Array, WeldedBody
 
 _EMPTY = 1e-14
-_LOST = 1e-10
+_ZERO_PIVOT = 1e-10
 """The part of what a joint carries below which the inertia that it meets counts as none; `algorithms.pivots` has the same."""
 
 
 def check_moving_tips(description: Description, bodies: list[WeldedBody], report: Report) -> None:
     """For a description without other errors: reports joints that move nothing."""
     weightless = _weightless_branches(bodies)
-    idle = {body.entrance.name for body in bodies if body.entrance is not None and _moves_nothing(body, weightless)}
+    massless = {body.parent_joint.name for body in bodies if body.parent_joint is not None and _moves_nothing(body, weightless)}
     groups = _groups(description)
     explained: set[str] = set()
     # From the root outwards, so that a weightless branch is reported once, at its first joint.
     for body in bodies:
-        joint = body.entrance
+        joint = body.parent_joint
         if joint is None:
             continue
         # A follower is judged together with its leader, since they are one coordinate.
         together = groups.get(joint.name, [])
-        guilty = bool(together) and all(member.name in idle for member in together)
-        if guilty and joint.name not in explained:
+        zero_inertia = bool(together) and all(member.name in massless for member in together)
+        if zero_inertia and joint.name not in explained:
             armature = any(member.armature > 0 for member in together)
-            _report_idle(joint, body, joint.child in weightless, armature, report)
-        if joint.name in explained or (guilty and joint.child in weightless):
-            explained.update(leaving.name for leaving in body.exits)
+            _report_zero_inertia(joint, body, joint.child in weightless, armature, report)
+        if joint.name in explained or (zero_inertia and joint.child in weightless):
+            explained.update(leaving.name for leaving in body.child_joints)
 
 
 def check_neutral(description: Description, bodies: list[WeldedBody], report: Report) -> None:
@@ -54,18 +54,23 @@ def check_neutral(description: Description, bodies: list[WeldedBody], report: Re
         return
     articulated = {body.links[0].name: body.inertia.copy() for body in bodies}
     composite = {body.links[0].name: body.inertia.copy() for body in bodies}
-    parents = {joint.child: body for body in bodies for joint in body.exits}
+    parents = {joint.child: body for body in bodies for joint in body.child_joints}
     all_move = True
     for body in reversed(bodies):
-        joint, name = body.entrance, body.links[0].name
+        joint, name = body.parent_joint, body.links[0].name
         if not np.isfinite(composite[name]).all():
             all_move = False
             continue
         if joint is None:
-            if all_move and body.inertia.any() and not description.world and _base_is_idle(articulated[name], composite[name]):
+            if (
+                all_move
+                and body.inertia.any()
+                and not description.world
+                and _base_is_singular(articulated[name], composite[name])
+            ):
                 report.warning(
-                    "nothing resists some turn of the robot as a whole: with a floating base the mass matrix is singular, and "
-                    "forward dynamics impossible",
+                    "no inertia resists some rotation of the robot as a whole: with a floating base the mass matrix is singular, "
+                    "and forward dynamics impossible",
                     hint="give the links rotational inertia, or load the robot with floating=False",
                     element=link_label(body.links[0]), line=body.links[0].line,
                 )  # fmt: skip
@@ -73,28 +78,28 @@ def check_neutral(description: Description, bodies: list[WeldedBody], report: Re
         S = _motions(joint)
         U = articulated[name] @ S
         D, carried = S.T @ U, S.T @ composite[name] @ S
-        lost = np.linalg.eigvalsh(D)[0] <= _LOST * np.trace(carried)
-        if lost:
+        singular = np.linalg.eigvalsh(D)[0] <= _ZERO_PIVOT * np.trace(carried)
+        if singular:
             all_move = False
             report.warning(
                 f"at the neutral configuration the joint moves {listed([link.name for link in body.links])} and what it carries "
                 "without moving any mass: the mass matrix is singular there, and forward dynamics impossible",
                 hint="give the links rotational inertia, or start elsewhere", element=joint_label(joint), line=joint.line,
             )  # fmt: skip
-        passed = articulated[name] if lost else articulated[name] - U @ np.linalg.solve(D, U.T)
+        passed = articulated[name] if singular else articulated[name] - U @ np.linalg.solve(D, U.T)
         parent = parents[joint.child]
         X = _to_child(*parent.places[joint.name])
         articulated[parent.links[0].name] += X.T @ passed @ X
         composite[parent.links[0].name] += X.T @ composite[name] @ X
 
 
-def _base_is_idle(articulated: Array, composite: Array) -> bool:
+def _base_is_singular(articulated: Array, composite: Array) -> bool:
     """Can a free base with this inertia (angular part first) move without moving any mass?"""
     turns, couples, slides = articulated[:3, :3], articulated[:3, 3:], articulated[3:, 3:]
-    if np.linalg.eigvalsh(slides)[0] <= _LOST * np.trace(composite[3:, 3:]):
+    if np.linalg.eigvalsh(slides)[0] <= _ZERO_PIVOT * np.trace(composite[3:, 3:]):
         return True
     about_the_center = turns - couples @ np.linalg.solve(slides, couples.T)
-    return bool(np.linalg.eigvalsh(about_the_center)[0] <= _LOST * np.trace(composite[:3, :3]))
+    return bool(np.linalg.eigvalsh(about_the_center)[0] <= _ZERO_PIVOT * np.trace(composite[:3, :3]))
 
 
 def _to_child(R: Array, p: Array) -> Array:
@@ -103,13 +108,13 @@ def _to_child(R: Array, p: Array) -> Array:
     return np.block([[R.T, np.zeros((3, 3))], [-R.T @ cross, R.T]])
 
 
-def _report_idle(joint: Joint, body: WeldedBody, weightless: bool, armature: bool, report: Report) -> None:
+def _report_zero_inertia(joint: Joint, body: WeldedBody, weightless: bool, armature: bool, report: Report) -> None:
     moved = listed([link.name for link in body.links])
     if weightless:
         what = f"the joint moves {moved}, without mass and inertia there or beyond"
         hint = 'give the link an <inertial>, or make the joint type="fixed"'
     else:
-        what = f"the joint moves {moved} without moving any mass: nothing resists a turn about its axis"
+        what = f"the joint moves {moved} without moving any mass: no inertia resists a turn about its axis"
         hint = "give the link an inertia about the axis"
     if armature:
         report.warning(
@@ -126,7 +131,7 @@ def _weightless_branches(bodies: list[WeldedBody]) -> set[str]:
     """The first links of bodies that neither have nor carry any mass or inertia."""
     weightless: set[str] = set()
     for body in reversed(bodies):
-        if not body.inertia.any() and all(joint.child in weightless for joint in body.exits):
+        if not body.inertia.any() and all(joint.child in weightless for joint in body.child_joints):
             weightless.add(body.links[0].name)
     return weightless
 
@@ -148,10 +153,10 @@ def _moves_nothing(body: WeldedBody, weightless: set[str]) -> bool:
     """Whether some motion of the body's joint alone has no kinetic energy, whatever the pose."""
     if body.links[0].name in weightless:
         return True
-    if body.exits or body.entrance is None or not np.isfinite(body.inertia).all():
+    if body.child_joints or body.parent_joint is None or not np.isfinite(body.inertia).all():
         # Masses further out may lie on the axis in one pose, but hardly in all of them.
         return False
-    S = _motions(body.entrance)
+    S = _motions(body.parent_joint)
     return bool(np.linalg.eigvalsh(S.T @ body.inertia @ S)[0] <= _EMPTY * np.trace(body.inertia))
 
 

@@ -122,7 +122,7 @@ def rolling(frame: str, radius: float, normal: ArrayLike = (0.0, 0.0, 1.0), at: 
 
 
 def rows(function: Callable[..., Any]) -> Constraint:
-    """One's own rows: function(r, q) gives numbers that stay zero.
+    """User-defined rows: function(r, q) returns numbers that stay zero.
 
     r has the robot's functions, q is a configuration; arithmetic and `fallingcat.scalar` may be used, as for `fc.compile`.
     Velocity, acceleration and their derivatives come from the function by themselves.
@@ -211,7 +211,7 @@ def _pose(kind: str, x: ArrayLike) -> Pose:
         H = np.zeros(0)
     good = H.shape == (4, 4) and np.isfinite(H).all() and np.allclose(H[3], (0, 0, 0, 1))
     if not good or not np.allclose(H[:3, :3] @ H[:3, :3].T, np.eye(3), atol=1e-6) or np.linalg.det(H[:3, :3]) < 0.0:
-        raise InputError(f"{kind}: this is no pose", expected="a homogeneous matrix (4, 4) with a rotation", got=shown(x))
+        raise InputError(f"{kind}: this is not a pose", expected="a homogeneous matrix (4, 4) with a rotation", got=shown(x))
     return Pose(tuple(map(tuple, H[:3, :3].tolist())), tuple(H[:3, 3].tolist()))  # type: ignore[arg-type]
 
 

@@ -16,7 +16,7 @@ from fallingcat.model.description import Description, Visual
 PACKAGE_PATHS = ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH", "GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
 """Environment variables with folders of packages, separated like those of PATH."""
 _HIGHEST = 32
-"""So many folders above the file are looked at."""
+"""So many folders above the file are searched."""
 
 
 class Shape(NamedTuple):
@@ -57,7 +57,7 @@ def find_mesh(description: Description, file: str) -> Path | None:
 
 
 def is_file(path: Path) -> bool:
-    """Is there a plain file? Devices and pipes are none, and names that no file can have are not there."""
+    """Is there a regular file? False for devices and pipes, and for names that no file can have."""
     try:
         return path.is_file()
     except (OSError, ValueError):

@@ -21,10 +21,10 @@ _SIZES = {
     "hfield": ("nrow", "ncol"),
 }
 _NOT_FINITE = re.compile(r"(?i)\s*(?:[-+.\de]+\s+)*[-+]?(?:nan|inf|infinity)(?:\s.*)?", re.DOTALL)
-"""Numbers with one among them that is none."""
+"""A list of numbers that holds NaN or infinity."""
 _COUNTS = ("composite", "flexcomp")
 _LARGEST = 1_000_000
-_PLAIN = "name a plain file: pipes and devices are not read"
+_PLAIN = "name a regular file: pipes and devices are not read"
 
 
 def refuse_excess(root: Element, folder: Path, report: Report) -> None:
@@ -61,7 +61,7 @@ def _refuse_pipes(trees: list[tuple[Element, str]], folder: Path, report: Report
         for name in [value for key, value in element.attributes.items() if key.startswith("file") and value]:
             plain = name.replace("\\", "/").rpartition("/")[2]  # what strippath leaves of it
             if any(_blocks(folder / inside / n) for inside in dirs for n in (name, plain)):
-                _say(report, element, f"{printable(name)!r} is no plain file", _PLAIN, file)
+                _say(report, element, f"{printable(name)!r} is not a regular file", _PLAIN, file)
 
 
 def _blocks(path: Path) -> bool:
@@ -122,7 +122,7 @@ def _check(element: Element, report: Report, file: str) -> int:
         if _NOT_FINITE.fullmatch(value):
             _say(report, element, f"{printable(attribute)} holds numbers that are not finite", "write plain numbers", file)
     if element.tag in _SIZES:
-        numbers = [_whole(element, attribute) for attribute in _SIZES[element.tag]]
+        numbers = [_integer(element, attribute) for attribute in _SIZES[element.tag]]
         if numbers[0] * numbers[1] > MOST_NUMBERS or max(numbers) > _LARGEST:
             _say(report, element, f"the <{element.tag}> is too large", "make it smaller: it is no part of the dynamics", file)
     if element.tag in _COUNTS:
@@ -132,17 +132,17 @@ def _check(element: Element, report: Report, file: str) -> int:
         total += 4 * product
     if element.tag == "size" or (element.tag == "numeric" and element.get("size")):
         for attribute in element.attributes:
-            if attribute not in ("memory", "name", "data") and _whole(element, attribute) > _LARGEST:
+            if attribute not in ("memory", "name", "data") and _integer(element, attribute) > _LARGEST:
                 _say(report, element, f"{printable(attribute)} asks for too much", f"write at most {_LARGEST}", file)
-    return total * max(1, _whole(element, "count")) if element.tag == "replicate" else total
+    return total * max(1, _integer(element, "count")) if element.tag == "replicate" else total
 
 
-def _whole(element: Element, attribute: str) -> int:
+def _integer(element: Element, attribute: str) -> int:
     return _number(element.get(attribute) or "0")
 
 
 def _number(word: str) -> int:
-    """The magnitude of a number as MuJoCo might read it; none when there is none, which MuJoCo says itself."""
+    """The magnitude of a number as MuJoCo might read it; 0 for text that is not a number, which MuJoCo reports itself."""
     try:
         return int(min(abs(float(word.split()[0])), 1e18))
     except (ValueError, IndexError):

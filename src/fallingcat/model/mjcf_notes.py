@@ -88,19 +88,19 @@ def _constraints(m: Any, lines: Lines, report: Report) -> None:
 def _actuators(m: Any, lines: Lines, report: Report) -> None:
     every = range(actuator_count(m))
 
-    def tell(chosen: list[int], what: str, hint: str, note: bool = False) -> None:
+    def warn(chosen: list[int], what: str, hint: str, note: bool = False) -> None:
         if chosen:
             names = _names(m, "actuator", chosen)
             (report.note if note else report.warning)(f"{what}: {listed(names)}", hint=hint, line=lines("actuator", names[0]))
 
-    lost = [k for k in every if not acts_on_site(m, k) and not _drives(m, k)]
-    tell(lost, "actuators whose lever depends on the configuration, or that act on a free joint, are left out", "")
+    left_out = [k for k in every if not acts_on_site(m, k) and not _drives(m, k)]
+    warn(left_out, "actuators whose lever depends on the configuration, or that act on a free joint, are left out", "")
     states = [k for k in every if int(m.actuator_dyntype[k]) != _DIRECT]
-    tell(states, "actuators have states of their own (muscles, filters), which are not taken over", "their input is the force")
+    warn(states, "actuators have states of their own (muscles, filters), which are not taken over", "their input is the force")
     servos = [k for k in every if int(m.actuator_biastype[k]) != _NO_BIAS and k not in states]
-    tell(servos, "servos are taken over as forces, without their feedback", "compute u = gain * ctrl + bias yourself", note=True)
+    warn(servos, "servos are taken over as forces, without their feedback", "compute u = gain * ctrl + bias yourself", note=True)
     inertias = _some(m, "actuator_armature") | _some(m, "actuator_damping")
-    tell(sorted(inertias), "armature and damping of actuators are not taken over", "write them in the joints")
+    warn(sorted(inertias), "armature and damping of actuators are not taken over", "write them in the joints")
 
 
 def _drives(m: Any, k: int) -> bool:

@@ -21,7 +21,7 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Rotation:
 
 
 def rotation_from_quaternion(x: float, y: float, z: float, w: float) -> Rotation:
-    """The rotation of a quaternion of any length; that of length zero has none, and gets entries that are no numbers."""
+    """The rotation of a quaternion of any length; that of length zero gives NaN."""
     n = x * x + y * y + z * z + w * w
     s = 2.0 / n if n > 0.0 else math.nan
     return (

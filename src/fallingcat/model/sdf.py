@@ -69,7 +69,8 @@ def _version(root: Element) -> tuple[int, int]:
 def _check_version(root: Element, report: Report) -> None:
     version, shown = _version(root), quoted(root.get("version") or "")
     if version == (0, 0):
-        report.warning(f"the version {shown} of <sdf> is none", hint='write <sdf version="1.9">', element="sdf", line=root.line)
+        what = f"the version {shown} of <sdf> is not a version number"
+        report.warning(what, hint='write <sdf version="1.9">', element="sdf", line=root.line)
     elif not OLDEST <= version <= NEWEST:
         what = f"version {shown} is not among those that are read, 1.5 to 1.12"
         report.warning(what, hint="convert it: gz sdf -p robot.sdf", element="sdf", line=root.line)

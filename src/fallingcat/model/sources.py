@@ -169,7 +169,7 @@ def _read_builder(source: object) -> _Reading:
         return describe, ()
     if not callable(describe):
         raise InputError(
-            "this is no robot",
+            "not a robot",
             expected="a path, XML text, a Description, a builder or the name of a bundled robot",
             got=type(source).__name__,
         )

@@ -365,7 +365,7 @@ class _Reader:
 
 
 def _bound(value: float) -> float:
-    """A limit; one that nothing reaches is none."""
+    """A limit; infinite where the file writes a huge number."""
     return math.copysign(INFINITY, value) if abs(value) >= NO_LIMIT else value + 0.0  # -0.0 becomes 0.0
 
 

@@ -44,7 +44,7 @@ def attribute(name: str) -> str:
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:
-        raise InputError(f"the name {printable(name)!r} cannot be written: it is no Unicode text") from None
+        raise InputError(f"the name {printable(name)!r} cannot be written: it is not valid Unicode") from None
     return quoteattr(name)
 
 

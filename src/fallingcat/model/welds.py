@@ -13,11 +13,11 @@ Array = NDArray[np.float64]
 class WeldedBody:
     """Links without motion between them."""
 
-    def __init__(self, entrance: Joint | None) -> None:
-        self.entrance = entrance
+    def __init__(self, parent_joint: Joint | None) -> None:
+        self.parent_joint = parent_joint
         """The joint that moves the body; None for the root."""
         self.links: list[Link] = []
-        self.exits: list[Joint] = []
+        self.child_joints: list[Joint] = []
         """The joints that move other bodies against this one."""
         self.places: dict[str, tuple[Array, Array]] = {}
         """Rotation and position of the frames of these joints, by name, in the frame of the first link."""
@@ -35,8 +35,8 @@ def welded_bodies(description: Description) -> list[WeldedBody]:
     waiting: list[tuple[str, Joint | None]] = [(name, None) for name in links if name not in children]
     bodies: list[WeldedBody] = []
     # A list that grows while it is walked: chains of links may be longer than Python's stack is deep.
-    for name, entrance in waiting:
-        body = WeldedBody(entrance)
+    for name, parent_joint in waiting:
+        body = WeldedBody(parent_joint)
         welded: list[tuple[str, Array, Array]] = [(name, np.eye(3), np.zeros(3))]
         for member, R, p in welded:
             link = links[member]
@@ -47,9 +47,9 @@ def welded_bodies(description: Description) -> list[WeldedBody]:
                 if joint.type == "fixed":
                     welded.append((joint.child, *_compose(R, p, joint.pose)))
                 else:
-                    body.exits.append(joint)
+                    body.child_joints.append(joint)
                     body.places[joint.name] = _compose(R, p, joint.pose)
-        waiting.extend((joint.child, joint) for joint in body.exits)
+        waiting.extend((joint.child, joint) for joint in body.child_joints)
         bodies.append(body)
     return bodies
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fallingcat import files
 from fallingcat.errors import FallingCatError, InputError
-from fallingcat.motion.group import own_bodies
+from fallingcat.motion.group import independent_bodies
 from fallingcat.suggest import closest
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def columns(robot: Robot) -> list[str]:
     """The columns of a table: t, then q, nu and dnu by the names of the joints."""
     q: list[str] = []
     nu: list[str] = []
-    for body in own_bodies(robot.model):
+    for body in independent_bodies(robot.model):
         base = robot.floating and body.q_at == 0
         name, joint = body.joint_name, body.joint
         single = joint.nq == 1

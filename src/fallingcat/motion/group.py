@@ -72,7 +72,7 @@ def _small(term: Array, total: Array) -> bool:
 
 def _lie_groups(model: Model) -> Iterator[tuple[slice, list[int]]]:
     """The joints whose coordinates do not simply add: where in nu they are, and which entries of a twist these are."""
-    for body in own_bodies(model):
+    for body in independent_bodies(model):
         entries = body.joint.motions()
         if entries is not None:
             yield slice(body.nu_at, body.nu_at + body.joint.nv), entries
@@ -84,8 +84,8 @@ def _twist(x: Array, at: slice, entries: list[int]) -> Array:
     return twist
 
 
-def own_bodies(model: Model) -> list[Body]:
-    """Bodies whose joints have coordinates of their own, in the order of the coordinates."""
+def independent_bodies(model: Model) -> list[Body]:
+    """Bodies whose joints are independent (not mimics), in the order of the coordinates."""
     return sorted((body for body in model.bodies if not body.mimics), key=lambda body: body.q_at)
 
 
@@ -96,7 +96,7 @@ def own_bodies(model: Model) -> list[Body]:
 def continuous(model: Model, q: Array) -> Array:
     """Configurations (..., times, nq) with unit quaternions of which the sign does not jump, and planar angles likewise."""
     q = q.copy()
-    for body in own_bodies(model):
+    for body in independent_bodies(model):
         if body.joint.quaternion_at is not None:
             at = slice(body.q_at + body.joint.quaternion_at, body.q_at + body.joint.quaternion_at + 4)
             Q = q[..., at] / np.linalg.norm(q[..., at], axis=-1, keepdims=True)
@@ -112,7 +112,7 @@ def continuous(model: Model, q: Array) -> Array:
 def coordinate_velocity(model: Model, q: Array, dq: Array, ddq: Array) -> tuple[Array, Array]:
     """nu and dnu from the first two derivatives by time of the coordinates q, of which quaternions have unit length."""
     nu, dnu = np.zeros((*q.shape[:-1], model.nv)), np.zeros((*q.shape[:-1], model.nv))
-    for body in own_bodies(model):
+    for body in independent_bodies(model):
         at, to = slice(body.q_at, body.q_at + body.joint.nq), slice(body.nu_at, body.nu_at + body.joint.nv)
         parts = q[..., at], dq[..., at], ddq[..., at]
         if body.joint.motions() is None:

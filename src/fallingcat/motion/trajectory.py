@@ -48,7 +48,7 @@ class Trajectory:
         if not q.shape[:-1] == nu.shape[:-1] == dnu.shape[:-1]:
             got = f"q {q.shape}, nu {nu.shape}, dnu {dnu.shape}"
             raise InputError("a trajectory's q, nu and dnu do not fit together", expected="the same leading axes", got=got)
-        self.robot.difference(q[..., :1, :], q)  # refuses quaternions that are none
+        self.robot.difference(q[..., :1, :], q)  # refuses quaternions that are not of unit length
         for name, value in (("t", t), ("q", q), ("nu", nu), ("dnu", dnu)):
             value.setflags(write=False)
             object.__setattr__(self, name, value)
@@ -65,7 +65,7 @@ class Trajectory:
         """
         times = check_times(t)
         Q = _samples("q", q, len(times), robot.nq)
-        robot.difference(Q[..., :1, :], Q)  # refuses quaternions that are none
+        robot.difference(Q[..., :1, :], Q)  # refuses quaternions that are not of unit length
         if nu is None:
             return cls(robot, times, *spline.from_positions(robot, times, Q))
         V = _samples("nu", nu, len(times), robot.nv)

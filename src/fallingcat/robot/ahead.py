@@ -84,13 +84,13 @@ def _behind(robot: Any, name: str, options: dict[str, Any]) -> list[Job]:
 def compile_ahead(robot: Any, jobs: Sequence[Job], single: bool, batch: bool, progress: bool) -> None:
     """Make the code of all functions; their kernels have it when this returns."""
     kernels = [robot.kernel(name, **options) for name, options in jobs]  # first of all: do they exist?
-    missing = [k for k, kernel in enumerate(kernels) if not kernel.at_hand(single, batch)]
+    missing = [k for k, kernel in enumerate(kernels) if not kernel.is_compiled(single, batch)]
     workers = min(processors(), len(missing))
     with _bar(len(missing), progress) as step:
         if workers > 1 and cache.usable():
             _in_processes(robot, [[(*jobs[k], single, batch) for k in missing[w::workers]] for w in range(workers)], step)
         for kernel in kernels:
-            ready = kernel.at_hand(single, batch)
+            ready = kernel.is_compiled(single, batch)
             kernel.prepare(single, batch)
             if not ready:
                 step(kernel.task.name)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from fallingcat.algorithms.base_change import EquationsOfMotion
 from fallingcat.algorithms.base_twist import CENTER_OF_MASS, CENTROIDAL, Base
 from fallingcat.algorithms.centroidal_derivatives import CentroidalMomentumDerivatives, CentroidalMomentumRateDerivatives
-from fallingcat.arrays.foreign import or_later
+from fallingcat.arrays.non_numpy import deferrable
 from fallingcat.choices import REPRESENTATIONS, check_choice, check_representation
 from fallingcat.errors import InputError
 from fallingcat.model.joints import Representation
@@ -55,7 +55,7 @@ class AnyBase(Part):
         result: tuple[Array, Array] = self._run("base_change", (q, nu), out, **options)
         return BaseChange(*result)
 
-    @or_later
+    @deferrable
     def base_configuration(self, q: ArrayLike, frame: Base) -> Array:
         """The configuration as it is written from another base, (..., nq): the pose of that base in the world, and the joint
         coordinates, which stay (paper 004, eq. 18a).

@@ -54,7 +54,7 @@ def _made(what: str, x: Any, made: Callable[[Any], NDArray[Any]]) -> NDArray[Any
     try:
         return made(x)
     except (TypeError, ValueError):
-        raise InputError(f"{what}: these are no numbers", got=shown(x)) from None
+        raise InputError(f"{what}: not numbers", got=shown(x)) from None
 
 
 def home_of(robot: Robot, home: ArrayLike | None) -> list[float]:

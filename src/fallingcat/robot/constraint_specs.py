@@ -10,7 +10,7 @@ import numpy as np
 
 from fallingcat.algorithms import configuration
 from fallingcat.algorithms.constraint_frames import ALL, Between, Rolling
-from fallingcat.algorithms.constraint_kinds import Coupled, Distance, Held, Own
+from fallingcat.algorithms.constraint_kinds import CoupledJoints, Distance, HeldJoint, UserRows
 from fallingcat.algorithms.constraint_rows import Rows
 from fallingcat.algorithms.kinematics import frame_pose
 from fallingcat.errors import InputError
@@ -131,7 +131,7 @@ def _joint(c: Constraint, model: Model, name: str, at: Any) -> tuple[Rows, list[
     kind = model.bodies[i].joint
     if at is not None and (len(at) != kind.nq or not np.isfinite(at).all()):
         raise InputError(f"joint {name!r}: at does not fit", expected=f"{kind.nq} coordinates", got=shown(at))
-    return Held(i, kind), None if at is None else list(at)
+    return HeldJoint(i, kind), None if at is None else list(at)
 
 
 def _coupling(c: Constraint, model: Model, joint: str, other: str, coefficients: Any) -> tuple[Rows, None]:
@@ -140,7 +140,7 @@ def _coupling(c: Constraint, model: Model, joint: str, other: str, coefficients:
         raise InputError(
             "coupling: these joints do not fit", expected="two joints with one coordinate each", got=f"{joint!r}, {other!r}"
         )
-    return Coupled(i, j, coefficients), None
+    return CoupledJoints(i, j, coefficients), None
 
 
 def _rolling(c: Constraint, model: Model, radius: float, normal: Vec3, at: Any) -> tuple[Rows, list[float] | None]:
@@ -189,7 +189,7 @@ class _AnyScalar:
 
 def _rows(c: Constraint, model: Model, function: Callable[..., Any]) -> tuple[Rows, None]:
     bound = _Function(function, model)
-    return Own(bound, len(bound(configuration.neutral(model)))), None
+    return UserRows(bound, len(bound(configuration.neutral(model)))), None
 
 
 _RESOLVE: dict[str, Callable[..., tuple[Rows, list[float] | None]]] = {

@@ -13,9 +13,9 @@ from fallingcat.algorithms.held_wrenches import SIZES, on_bodies
 from fallingcat.algorithms.singular import is_singular
 from fallingcat.choices import REPRESENTATIONS, check_choice
 from fallingcat.errors import InputError
-from fallingcat.functions import Idle, configuration_input
+from fallingcat.functions import ZeroInertia, configuration_input
 from fallingcat.model.model import Model
-from fallingcat.origin import is_own
+from fallingcat.origin import is_library_code
 from fallingcat.task import Input, Output, Task
 from fallingcat.text import shown
 
@@ -142,7 +142,7 @@ def task(
     inputs = [configuration_input(n, model) if s == "nq" else Input(n, size(s)) for n, s in function.inputs]
     inputs += [Input(n, size(n)) for n in more]
     outputs = tuple(Output(n, tuple(size(s) for s in shape)) for n, shape in function.outputs)
-    own = is_own(function.algorithm, model, {type(part) for part in constraints.parts})
+    own = is_library_code(function.algorithm, model, {type(part) for part in constraints.parts})
     functions = any(hasattr(part, "function") for part in constraints.parts)
     key = f"constrained {name} {more} {wrenches} {fixed} {constraints} {model.digest}" if own and not functions else ""
     return Task(
@@ -152,7 +152,7 @@ def task(
         Evaluate(model, constraints, name, more, wrenches, fixed),
         key,
         function.results,
-        Idle(model) if function.inverts else None,
+        ZeroInertia(model) if function.inverts else None,
     )
 
 

@@ -26,7 +26,7 @@ from fallingcat.algorithms.constrained import (
 from fallingcat.algorithms.constrained_derivatives import ConstrainedDerivatives, ImpactDerivatives
 from fallingcat.algorithms.constraint_rows import Gains
 from fallingcat.arrays.arguments import real_array
-from fallingcat.arrays.foreign import or_later, refuse_foreign
+from fallingcat.arrays.non_numpy import deferrable, refuse_non_numpy
 from fallingcat.codegen import Kernel
 from fallingcat.control.steps import Step
 from fallingcat.errors import InputError
@@ -172,12 +172,12 @@ class Constraints:
         """The acceleration of the rows at dnu = 0, (..., m): the rate of J times nu."""
         return self._run("drift", (q, nu), out)
 
-    @or_later
+    @deferrable
     def violation(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """How far each row is from holding, (..., m), in metres and radians. Its derivative is J where it vanishes."""
         return self._run("violation", (q,), out, anchors=self._where())
 
-    @or_later
+    @deferrable
     def residual(
         self, q: ArrayLike, nu: ArrayLike, dnu: ArrayLike, reference: Reference | None = None, *, out: Array | None = None
     ) -> Array:
@@ -187,7 +187,7 @@ class Constraints:
 
     def rank(self, q: ArrayLike, active: ArrayLike | None = None) -> Any:
         """The rank of J, (...): of m rows that many are independent. Fewer than m: forces are not unique, or rows contradict."""
-        refuse_foreign("rank", "q", q)
+        refuse_non_numpy("rank", "q", q)
         J = self.jacobian(q)
         if active is not None:
             on = floats("rank: active", active, len(self)) >= 0.5
@@ -229,7 +229,7 @@ class Constraints:
         more = self._inputs("forward_dynamics_derivatives", active, reference, wrenches)
         return self._run("forward_dynamics_derivatives", (q, nu, tau), out, **more)
 
-    @or_later
+    @deferrable
     def inverse_dynamics(
         self, q: ArrayLike, nu: ArrayLike, dnu: ArrayLike, active: ArrayLike | None = None, forces: ArrayLike | None = None,
         *, out: Any = None,
@@ -246,7 +246,7 @@ class Constraints:
         fixed = (("unactuated", unactuated(self.robot)),)
         return self._run("inverse_dynamics", (q, nu, dnu), out, fixed=fixed, active=active)
 
-    @or_later
+    @deferrable
     def impulse(
         self, q: ArrayLike, nu: ArrayLike, restitution: ArrayLike = 0.0, active: ArrayLike | None = None, *, out: Any = None
     ) -> Impact:
@@ -256,14 +256,14 @@ class Constraints:
         """
         return self._run("impulse", (q, nu, self._each(restitution)), out, active=active)
 
-    @or_later
+    @deferrable
     def impulse_derivatives(
         self, q: ArrayLike, nu: ArrayLike, restitution: ArrayLike = 0.0, active: ArrayLike | None = None, *, out: Any = None
     ) -> ImpactDerivatives:
         """.dnu_dq .dnu_dnu (..., nv, nv) .dimpulses_dq .dimpulses_dnu (..., m, nv) of `impulse`, left-trivialized."""
         return self._run("impulse_derivatives", (q, nu, self._each(restitution)), out, active=active)
 
-    @or_later
+    @deferrable
     def operational_space(self, q: ArrayLike, active: ArrayLike | None = None, *, out: Any = None) -> OperationalSpace:
         """Dynamics along the rows: .inertia (..., m, m) = (J M^-1 J^T)^-1, .inverse (..., nv, m) = M^-1 J^T inertia.
 
@@ -275,7 +275,7 @@ class Constraints:
     # -----------------------------------------------------------------------------------------------------------------
     # The manifold
 
-    @or_later
+    @deferrable
     def project(
         self, q: ArrayLike, nu: ArrayLike | None = None, active: ArrayLike | None = None, tolerance: float = 1e-10
     ) -> Step:
@@ -314,7 +314,7 @@ class Constraints:
         carried along without turning. tau: nv entries, base wrench first. u: the robot's inputs.
         """
         for name, x in (("q", q), ("nu", nu), ("tau", tau)):  # how many columns there are depends on the numbers
-            refuse_foreign("linearize", name, x)
+            refuse_non_numpy("linearize", name, x)
         more = self._inputs("tangent", active, reference, wrenches)
         T: Any = self._run("tangent", (q, nu, generalized(self.robot, tau)), None, **more)
         Z, pseudo = null_space(T.J)
@@ -355,11 +355,11 @@ class Constraints:
         """J v of a function, as `Robot.jvp`: (inputs, a tangent for each input) -> a tangent for each result."""
         return Derivative(self.kernel(name, **options).jvp(bool(ambient)))
 
-    def _later(self, function: Callable[..., Any], values: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        """A method whose arguments are of Dask or xarray: what it will be called with, and a result that waits."""
-        from fallingcat.robot.deferred import method_later
+    def _deferred(self, function: Callable[..., Any], values: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        """A method with arguments of Dask or xarray: a lazy result, computed block by block."""
+        from fallingcat.robot.deferred import defer_method
 
-        return method_later(self, function, values, named)
+        return defer_method(self, function, values, named)
 
     @property
     def token(self) -> str:

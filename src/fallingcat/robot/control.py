@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms.configuration import IntegrateDerivatives
 from fallingcat.algorithms.linearization import Linearization
-from fallingcat.arrays.foreign import or_later
+from fallingcat.arrays.non_numpy import deferrable
 from fallingcat.control import steps
 from fallingcat.control.steps import Discretization, Step
 from fallingcat.functions import quaternions
@@ -61,7 +61,7 @@ class Control(Part):
         options = in_representation(representation) | in_group(group) | inputs
         return self._run("linearize", (q, nu, given), out, wrenches, **options)
 
-    @or_later
+    @deferrable
     def discretize(
         self,
         q: ArrayLike,
@@ -80,7 +80,7 @@ class Control(Part):
         """
         return steps.discretize(self._robot, q, nu, tau, dt, method, wrenches, out)
 
-    @or_later
+    @deferrable
     def step(
         self,
         q: ArrayLike,
@@ -100,7 +100,7 @@ class Control(Part):
         """
         return steps.step(self._robot, q, nu, tau, dt, method, wrenches, out)
 
-    @or_later
+    @deferrable
     def state_plus(self, q: ArrayLike, nu: ArrayLike, z: ArrayLike, group: Group = "product", *, out: Any = None) -> Step:
         """The state moved by z (..., 2nv): .q .nu, with H exp(z_H), s + z_s, nu + (z_v, z_r) (paper 000, eq. 17).
 
@@ -109,7 +109,7 @@ class Control(Part):
         """
         return steps.state_plus(self._robot, q, nu, z, group, out)
 
-    @or_later
+    @deferrable
     def state_minus(
         self, q0: ArrayLike, nu0: ArrayLike, q1: ArrayLike, nu1: ArrayLike, group: Group = "product", *, out: Array | None = None
     ) -> Array:
@@ -119,7 +119,7 @@ class Control(Part):
         """
         return steps.state_minus(self._robot, q0, nu0, q1, nu1, group, out)
 
-    @or_later
+    @deferrable
     def actuation_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """S(q) with generalized forces S u for inputs u, (..., nv, m); see `with_actuation`."""
         if self._actuation is not None:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fallingcat.arrays.blocks import Argument, blockwise, probe
-from fallingcat.arrays.foreign import library
 from fallingcat.arrays.labelled import Labels, apply
-from fallingcat.arrays.sent import Sent
+from fallingcat.arrays.non_numpy import library
+from fallingcat.arrays.shared_objects import SharedObject
 from fallingcat.errors import FallingCatError, InputError
 from fallingcat.robot import labels as names
 from fallingcat.robot.runner import Part
@@ -23,8 +23,8 @@ from fallingcat.robot.wrenches import Wrenches
 
 if TYPE_CHECKING:
     from fallingcat.robot.constraints import Constraints
-    from fallingcat.robot.own import CompiledFunction
     from fallingcat.robot.robot import Robot
+    from fallingcat.robot.user_functions import CompiledFunction
 
 AXES = {"dt": 0, "H": 2, "controls": 2, "active": 1, "forces": 1} | dict.fromkeys(names.SIZES, 1)
 """Arguments that are arrays, and their axes that belong to one state."""
@@ -32,7 +32,7 @@ AXES = {"dt": 0, "H": 2, "controls": 2, "active": 1, "forces": 1} | dict.fromkey
 
 @dataclass(frozen=True)
 class Call:
-    """A method with everything but its arrays; can be sent."""
+    """A method with everything but its arrays; can be pickled."""
 
     method: str
     """Empty for a function of `fc.compile`, which is called itself."""
@@ -43,18 +43,18 @@ class Call:
     """Frames, axes and points, if there are wrenches."""
 
     def __dask_tokenize__(self) -> Any:
-        options = [(name, value.token if isinstance(value, Sent) else value) for name, value in self.options]
+        options = [(name, value.token if isinstance(value, SharedObject) else value) for name, value in self.options]
         return ("fallingcat", self.method, self.arrays, repr(options), repr(self.wrenches))
 
-    def __call__(self, *values: Any, sent: Sent) -> Any:
+    def __call__(self, *values: Any, shared: SharedObject) -> Any:
         if not self.method:
-            return sent.value(*values)
-        named: dict[str, Any] = {n: v.value if isinstance(v, Sent) else v for n, v in self.options}
+            return shared.value(*values)
+        named: dict[str, Any] = {n: v.value if isinstance(v, SharedObject) else v for n, v in self.options}
         if self.wrenches is not None:
             count = sum(name.startswith("wrenches[") for name in self.arrays)
             named["wrenches"] = _wrenches(self.wrenches, values[len(values) - count :])
         named |= {n: v for n, v in zip(self.arrays, values, strict=True) if not n.startswith("wrenches[")}
-        return getattr(sent.value, self.method)(**named)
+        return getattr(shared.value, self.method)(**named)
 
 
 def _wrenches(about: tuple[Any, ...], values: Sequence[Any]) -> Any:
@@ -64,7 +64,7 @@ def _wrenches(about: tuple[Any, ...], values: Sequence[Any]) -> Any:
     return Wrenches(frames, values[0], axes, points)
 
 
-def method_later(
+def defer_method(
     robot: Robot | Constraints, function: Callable[..., Any], values: tuple[Any, ...], named: Mapping[str, Any]
 ) -> Any:
     """A method of a robot, or of its constraints, with at least one argument of Dask or xarray."""
@@ -76,7 +76,7 @@ def method_later(
     wrenches = given.pop("wrenches", None)
     arrays = {n for n, v in given.items() if n in AXES and v is not None and not _feedback(v)}
     arguments = [Argument(n, given[n], AXES[n]) for n in given if n in arrays]
-    options = {n: _sent(v) if _feedback(v) else v for n, v in given.items() if n not in arrays}
+    options = {n: _shared_feedback(v) if _feedback(v) else v for n, v in given.items() if n not in arrays}
     for option, value in options.items():
         if library(value):
             raise InputError(f"{name}: {option} cannot come later", expected="a value", got=type(value).__name__)
@@ -85,23 +85,23 @@ def method_later(
         about, more = _taken_apart(wrenches)
         arguments += more
     call = Call(function.__name__, tuple(a.name for a in arguments), tuple(options.items()), about)
-    return _later(robot, call, name, Sent(token_of(robot), robot, _version()), arguments, options)
+    return _deferred(robot, call, name, SharedObject(token_of(robot), robot, _version()), arguments, options)
 
 
 def _feedback(value: Any) -> bool:
-    """Is it a function, and not something that waits for its value?"""
+    """Is it a function, and not a lazy value?"""
     return callable(value) and not library(value)
 
 
-def _sent(feedback: Any) -> Sent:
+def _shared_feedback(feedback: Any) -> SharedObject:
     """A function that blocks call: it travels once, under a name that says what it does."""
     if hasattr(feedback, "kernel"):
-        return Sent(token_of_function(feedback), feedback, _version())
+        return SharedObject(token_of_function(feedback), feedback, _version())
     try:
         from dask.base import tokenize
     except ImportError:  # xarray alone: nothing travels
-        return Sent(repr(feedback), feedback, _version())
-    return Sent(_digest(str(tokenize(feedback))), feedback, _version())
+        return SharedObject(repr(feedback), feedback, _version())
+    return SharedObject(_digest(str(tokenize(feedback))), feedback, _version())
 
 
 def _taken_apart(wrenches: Any) -> tuple[tuple[Any, ...], list[Argument]]:
@@ -111,30 +111,32 @@ def _taken_apart(wrenches: Any) -> tuple[tuple[Any, ...], list[Argument]]:
     return (tuple(found), None, None), [Argument(f"wrenches[{f!r}]", v, 1) for f, v in found.items()]
 
 
-def function_later(function: CompiledFunction, values: tuple[Any, ...]) -> Any:
+def defer_function(function: CompiledFunction, values: tuple[Any, ...]) -> Any:
     """A function of `fc.compile` with at least one argument of Dask or xarray."""
     inputs = [i.name for i in function.kernel.task.inputs]
     arguments = [Argument(n, v, 1) for n, v in zip(inputs, values, strict=True)]
-    sent = Sent(token_of_function(function), function, _version())
-    return _later(function.robot, Call("", tuple(inputs)), function.__name__, sent, arguments, {})
+    shared = SharedObject(token_of_function(function), function, _version())
+    return _deferred(function.robot, Call("", tuple(inputs)), function.__name__, shared, arguments, {})
 
 
-def _later(robot: Any, call: Call, name: str, sent: Sent, arguments: Sequence[Argument], options: Mapping[str, Any]) -> Any:
+def _deferred(
+    robot: Any, call: Call, name: str, shared: SharedObject, arguments: Sequence[Argument], options: Mapping[str, Any]
+) -> Any:
     try:
         import dask.array  # noqa: F401
     except ImportError:
         if any(library(getattr(a.value, "data", None)) or library(a.value) == "dask" for a in arguments):
-            raise FallingCatError("Dask is not whole: pip install 'fallingcat[dask]'") from None
+            raise FallingCatError("Dask is not fully installed: pip install 'fallingcat[dask]'") from None
 
     def run(*values: Any) -> Any:
         if not any(library(v) for v in values):
-            return call(*values, sent=sent)
-        return blockwise(call, name, sent, [Argument(a.name, v, a.core) for a, v in zip(arguments, values, strict=True)])
+            return call(*values, shared=shared)
+        return blockwise(call, name, shared, [Argument(a.name, v, a.core) for a, v in zip(arguments, values, strict=True)])
 
     if not any(library(a.value) == "xarray" for a in arguments):
         return run(*(a.value for a in arguments))
     inputs = [_labels(robot, a) for a in arguments]
-    results = probe(call, sent, [Argument(a.name, _in_place(a, i), a.core) for a, i in zip(arguments, inputs, strict=True)])
+    results = probe(call, shared, [Argument(a.name, _in_place(a, i), a.core) for a, i in zip(arguments, inputs, strict=True)])
     several = isinstance(results, tuple)
     shapes = [r.shape[1:] for r in (results if several else (results,))]
     if _constrains(robot):

@@ -1,4 +1,4 @@
-"""A user's own factor B(v, I) of the velocity products of one body (paper 001, Def. 4), checked where it comes in."""
+"""A user-defined factor B(v, I) of the velocity products of one body (paper 001, Def. 4), checked where it comes in."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
-class GivenFactor:
-    """A user's function as algorithms call it: over lists of any scalar, where the function gets arrays of objects."""
+class UserFactor:
+    """A user-defined factor as algorithms call it: over lists of any scalar, where the function gets arrays of objects."""
 
     function: Callable[..., Any]
 
@@ -35,20 +35,20 @@ class GivenFactor:
 
 def checked_factorization(value: Any) -> Any:
     """One of the words, or a function B(v, I) that is a factor of velocity products."""
-    if isinstance(value, GivenFactor):
+    if isinstance(value, UserFactor):
         return value
     if not callable(value):
         check_choice("factorization", value, FACTORS)
         return value
     if type(value).__hash__ is None:  # it is looked up at every call
         raise InputError("factorization: B cannot be looked up", expected="a function", got=shown(value))
-    return _given(value)
+    return _checked_once(value)
 
 
 @lru_cache(maxsize=256)
-def _given(function: Callable[..., Any]) -> GivenFactor:
+def _checked_once(function: Callable[..., Any]) -> UserFactor:
     """Checked once for each function, on three bodies that move at random."""
-    factor, rng = GivenFactor(function), np.random.default_rng(0)
+    factor, rng = UserFactor(function), np.random.default_rng(0)
     for _ in range(3):
         half, v = rng.normal(size=(3, 3)), Motion.of(rng.normal(size=6).tolist(), 0)
         moments = (half @ half.T)[np.triu_indices(3)]
@@ -57,7 +57,7 @@ def _given(function: Callable[..., Any]) -> GivenFactor:
     return factor
 
 
-def _check_product(factor: GivenFactor, v: Motion, inertia: Inertia) -> None:
+def _check_product(factor: UserFactor, v: Motion, inertia: Inertia) -> None:
     expected = np.array(v.cross(inertia @ v).entries())
     try:
         found = np.array(factor(v.entries(), inertia.matrix()), dtype=np.float64) @ np.array(v.entries())

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat.arrays.arguments import in_order, refuse_masked
-from fallingcat.arrays.foreign import refuse_foreign
+from fallingcat.arrays.non_numpy import refuse_non_numpy
 from fallingcat.choices import check_truth
 from fallingcat.codegen import Kernel
 from fallingcat.errors import InputError
@@ -68,10 +68,10 @@ def _again(kernel: Kernel, shapes: Any) -> Derivative:
 
 
 def as_vector(name: str, spec: Input, value: Any, shape: tuple[int, ...]) -> Any:
-    """A cotangent with its own axes made one; what is no array stays, to be refused with words."""
+    """A cotangent with its own axes made one; what is not an array stays, and is refused by the checks."""
     if len(shape) == 1 or value is None:
         return value
-    refuse_foreign(name, spec.name, value)
+    refuse_non_numpy(name, spec.name, value)
     refuse_masked(f"{name}: {spec.name}", value)
     try:
         a = np.asarray(value)

@@ -129,7 +129,7 @@ def _of_matrix(model: Model, given: Any) -> Actuation:
     try:
         S = real_array("with_actuation: the matrix", given)
     except InputError:
-        raise InputError("with_actuation: these are no inputs", expected=expected, got=shown(given)) from None
+        raise InputError("with_actuation: not inputs", expected=expected, got=shown(given)) from None
     if S.ndim != 2 or len(S) != model.nv or not np.isfinite(S).all():
         got = f"shape {S.shape}" if np.isfinite(S).all() else "entries that are not finite"
         raise InputError("with_actuation: the matrix does not fit", expected=expected, got=got)

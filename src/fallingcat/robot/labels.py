@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fallingcat.arrays.foreign import library
 from fallingcat.arrays.labelled import Axis, Labels
+from fallingcat.arrays.non_numpy import library
 from fallingcat.errors import FallingCatError, InputError
 from fallingcat.functions import BEHIND, FUNCTIONS, Size
 from fallingcat.motion.files import columns

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from fallingcat.arrays.foreign import LazyArrayError, or_later
+from fallingcat.arrays.non_numpy import LazyArrayError, deferrable
 from fallingcat.codegen import Kernel, cpython
 from fallingcat.errors import InputError
 
@@ -117,7 +117,7 @@ class Method:
             return self.function(self.robot, *values, **named)
         except LazyArrayError:
             pass
-        return self.robot._later(self.function, values, named)
+        return self.robot._deferred(self.function, values, named)
 
     def __repr__(self) -> str:
         return f"<{self.function.__name__} of {self.robot!r}>"
@@ -143,7 +143,7 @@ class CompiledMethod:
         # A user's own class that overrides the method must go on being called; this is its super().
         stands = next(c.__dict__[self._name] for c in type(robot).__mro__ if self._name in c.__dict__) is self
         if not stands or not cpython.fast_calls_possible():
-            return or_later(self.__wrapped__).__get__(robot)
+            return deferrable(self.__wrapped__).__get__(robot)
         method = Method(self.__wrapped__, robot, self._inputs)
         function = cpython.builtin(self._name, method, self._doc, self.__wrapped__.__module__)
         return robot.__dict__.setdefault(self._name, function)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.arrays.arguments import real_array
-from fallingcat.arrays.foreign import library, or_later
-from fallingcat.arrays.lost import HINT
+from fallingcat.arrays.non_numpy import deferrable, library
+from fallingcat.arrays.singular_states import HINT
 from fallingcat.control.drive import Controller
 from fallingcat.control.rollout import Controls, Samples, rollout, step_length
 from fallingcat.control.simulate import simulate
@@ -61,7 +61,7 @@ class Motions(Part):
         t: Array = h * (every * np.arange(made.q.shape[-2], dtype=np.float64))
         if type(made.q) is not np.ndarray:
             return Rolled.labelled(t, made)  # type: ignore[return-value]
-        _refuse_lost(robot, made, t)
+        _refuse_non_finite(robot, made, t)
         return Trajectory(robot, t, *made)
 
     def simulate(
@@ -83,7 +83,7 @@ class Motions(Part):
         found, states = simulate(robot, q, nu, times, controller, rtol, wrenches, own_times=end)
         return Trajectory(robot, found, *states)
 
-    @or_later
+    @deferrable
     def _rollout(
         self, q: ArrayLike, nu: ArrayLike, controls: Controls, dt: float, method: str, every: int, steps: int | None,
         wrenches: Wrenches | None = None,
@@ -152,13 +152,13 @@ class Rolled(NamedTuple):
         return cls(parts[0].coords["time"].rename("t"), *parts)
 
 
-def _refuse_lost(robot: Robot, made: Samples, t: Array) -> None:
-    """Raise where a motion has left the numbers, and say when, and at which joint if the mass matrix is singular there."""
-    lost = ~np.isfinite(made.nu).all(axis=-1) | ~np.isfinite(made.q).all(axis=-1) | ~np.isfinite(made.dnu).all(axis=-1)
-    if not lost.any():
+def _refuse_non_finite(robot: Robot, made: Samples, t: Array) -> None:
+    """Raise where a motion is not finite, and say when, and at which joint if the mass matrix is singular there."""
+    non_finite = ~np.isfinite(made.nu).all(axis=-1) | ~np.isfinite(made.q).all(axis=-1) | ~np.isfinite(made.dnu).all(axis=-1)
+    if not non_finite.any():
         return
-    *which, first = min(map(tuple, np.argwhere(lost).tolist()), key=lambda at: at[-1])
-    robots = lost.any(axis=-1)
+    *which, first = min(map(tuple, np.argwhere(non_finite).tolist()), key=lambda at: at[-1])
+    robots = non_finite.any(axis=-1)
     whose = f", of {int(robots.sum())} robots of {robots.size}, first of [{', '.join(map(str, which))}]" if which else ""
     q = made.q[(*which, first)]
     singular = what_is_singular(robot.model, q.tolist()) if np.isfinite(q).all() else ""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms import configuration
-from fallingcat.arrays.foreign import or_later
+from fallingcat.arrays.non_numpy import deferrable
 from fallingcat.choices import check_truth, several_names
 from fallingcat.errors import ModelError, NotConstantError
 from fallingcat.model.assemble import Floating, LockValue, assemble, floats
@@ -300,12 +300,12 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions, G
         """The shortest dx with integrate(q0, dx) = q1."""
         return self._run("difference", (q0, q1), out)
 
-    @or_later
+    @deferrable
     def configuration(self, H: ArrayLike, s: ArrayLike) -> Array:
         """q from the base pose H (..., 4, 4) and the joint coordinates s (paper 000, Sec. 2)."""
         return poses.configuration_from_pose(self.floating, H, s, self.nq)
 
-    @or_later
+    @deferrable
     def split(self, q: ArrayLike) -> tuple[Array, Array]:
         """The base pose H (..., 4, 4) and the joint coordinates s of a configuration."""
         return poses.split_configuration(self.floating, q, self.nq)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms.actuation import Actuation
 from fallingcat.arrays.arguments import Batch, check_out, prepare, real_array
-from fallingcat.arrays.foreign import refuse_foreign
+from fallingcat.arrays.non_numpy import refuse_non_numpy
 from fallingcat.choices import GROUPS, REPRESENTATIONS, check_choice
 from fallingcat.codegen import Kernel
 from fallingcat.codegen.spread import spread
@@ -126,7 +126,7 @@ class Part:
         key, values = taken_apart(name, wrenches)
         for value in values if type(values) is tuple else ():
             if type(value) is not np.ndarray:
-                refuse_foreign(name, "wrenches", value)
+                refuse_non_numpy(name, "wrenches", value)
         if not key[0]:
             return None
         try:
@@ -158,11 +158,11 @@ class Part:
             _ = kernel.entry
             self._remember(key, kernel)
 
-    def _later(self, function: Callable[..., Any], values: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        """A method whose arguments are of Dask or xarray: what it will be called with, and a result that waits."""
-        from fallingcat.robot.deferred import method_later
+    def _deferred(self, function: Callable[..., Any], values: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        """A method with arguments of Dask or xarray: a lazy result, computed block by block."""
+        from fallingcat.robot.deferred import defer_method
 
-        return method_later(self, function, values, named)  # type: ignore[arg-type]
+        return defer_method(self, function, values, named)  # type: ignore[arg-type]
 
     # What composed functions take arguments and results with; over symbols (`Formulas`) it is something else.
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms.held_wrenches import SIZES
 from fallingcat.arrays.arguments import FLOAT64, real_array, refuse_masked
-from fallingcat.arrays.foreign import LAZY, library, refuse_foreign
+from fallingcat.arrays.non_numpy import LAZY, library, refuse_non_numpy
 from fallingcat.choices import check_choice
 from fallingcat.errors import InputError
 from fallingcat.model.model import WORLD, FrameOf, Model
@@ -140,7 +140,7 @@ def taken_apart(name: str, wrenches: Any) -> tuple[Key, Any]:
         return (tuple(wrenches), "body", None), tuple(wrenches.values())
     if isinstance(wrenches, Wrenches):
         if library(wrenches.values) in LAZY:
-            refuse_foreign(name, "wrenches", wrenches.values)
+            refuse_non_numpy(name, "wrenches", wrenches.values)
         if wrenches.values.shape[-2:] != (len(wrenches.frames), 6):  # an array can be given another shape in place
             _refuse_shape(wrenches.values.shape, len(wrenches.frames))
         return wrenches.key, wrenches.values

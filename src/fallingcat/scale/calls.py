@@ -86,7 +86,7 @@ def parse(robot: Robot, text: str) -> Call:
             expected = f"{method}:option=value with " + (
                 ", ".join(n for n in names if n not in arrays or n == "dt") or "no options"
             )
-            raise InputError(f"{text!r} is no call", expected=expected, got=repr(part), hint=closest(name, names))
+            raise InputError(f"{text!r} is not a call", expected=expected, got=repr(part), hint=closest(name, names))
         options[name] = _value(name, value)
     inputs = tuple(name for name in arrays if name not in options)
     missing = [n for n in names if n not in arrays and n not in options and parameters[n].default is inspect.Parameter.empty]

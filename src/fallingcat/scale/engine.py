@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from fallingcat import __version__
-from fallingcat.arrays.sent import Sent, itself
+from fallingcat.arrays.shared_objects import SharedObject, identity
 from fallingcat.errors import FallingCatError, InputError
 from fallingcat.scale.extras import need
 from fallingcat.scale.job import Job, do_chunk
@@ -33,7 +33,7 @@ IN_FLIGHT = 4
 """Tasks for each thread of the cluster that the scheduler knows of at a time: its memory does not grow with the job."""
 RETRIES = 1
 PATIENCE = 20.0
-"""Seconds without a scheduler after which it counts as lost."""
+"""Seconds without an answer after which the connection to the scheduler counts as lost."""
 QUIET_WORKERS = {"distributed.worker.daemon": True, "distributed.worker.profile.enabled": False}
 """Workers of our own end with the job, and do not look at themselves a hundred times a second."""
 LEAST_MEMORY = 1 << 26
@@ -86,7 +86,7 @@ def _note(outcome: Outcome, number: int, error: BaseException) -> None:
 
 
 def check_words(address: str | None, memory: str) -> None:
-    """Refuse, before anything begins, an address that is none and memory that is no size."""
+    """Refuse, before anything begins, an invalid address or size of memory."""
     if address is not None:
         _check_address(address)
     elif memory != "auto":
@@ -104,7 +104,7 @@ def _check_address(address: str) -> None:
     host, _, port = place.rpartition(":")
     expected = "a scheduler's address, as in tcp://10.0.0.1:8786"
     if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
-        raise InputError("--scheduler is no address", expected=expected, got=repr(address))
+        raise InputError("--scheduler is not an address", expected=expected, got=repr(address))
     if scheme in ("", "tcp", "tls"):
         try:
             socket.getaddrinfo(host.strip("[]"), int(port))
@@ -180,7 +180,7 @@ def run_on(client: Any, threads: int, job: Job, ledger: Ledger, tell: Tell) -> O
 
     outcome = Outcome()
     token = hashlib.sha256(f"{job.target.path} {os.getpid()} {time.time_ns()}".encode()).hexdigest()[:32]
-    shared = client.submit(itself, Sent(token, job, __version__), key=f"fallingcat-job-{token}")
+    node = client.submit(identity, SharedObject(token, job, __version__), key=f"fallingcat-job-{token}")
     ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
     missing, gone = _missing(job, ledger), 0.0
     running: dict[str, Any] = {}
@@ -189,7 +189,7 @@ def run_on(client: Any, threads: int, job: Job, ledger: Ledger, tell: Tell) -> O
             number = next(missing, None)
             if number is None:
                 break
-            task = client.submit(do_chunk, shared, number, key=f"fallingcat-{token}-{number}", retries=RETRIES, pure=False)
+            task = client.submit(do_chunk, node, number, key=f"fallingcat-{token}-{number}", retries=RETRIES, pure=False)
             running[task.key] = (number, task)
             task.add_done_callback(ended.put)
         if not running:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat.arrays.arguments import QUATERNION_TOLERANCE
-from fallingcat.arrays.sent import Sent
+from fallingcat.arrays.shared_objects import SharedObject
 from fallingcat.errors import SingularWarning
 from fallingcat.functions import quaternions
 from fallingcat.robot.robot import Robot
@@ -126,24 +126,24 @@ class Job:
         times.append(time.perf_counter())
         results, refused = self.work.compute(states)
         times.append(time.perf_counter())
-        lost = _states_with_nan(results)
+        with_nan = _states_with_nan(results)
         self.target.write(number, results)
         times.append(time.perf_counter())
         seconds = [round(b - a, 6) for a, b in pairwise(times)]
-        return {"chunk": number, "nan": lost, "refused": refused, "seconds": seconds}
+        return {"chunk": number, "nan": with_nan, "refused": refused, "seconds": seconds}
 
 
 def _states_with_nan(results: Mapping[str, Array]) -> int:
-    """In how many states any result is not a number."""
-    lost: Any = False
+    """In how many states any result is NaN."""
+    with_nan: Any = False
     for values in results.values():
         with np.errstate(invalid="ignore", over="ignore"):
             sums = values.reshape(len(values), -1).sum(axis=1) if values.ndim > 1 else values
-        lost = lost | np.isnan(sums)
-    return int(np.sum(lost))
+        with_nan = with_nan | np.isnan(sums)
+    return int(np.sum(with_nan))
 
 
-def do_chunk(sent: Sent, number: int) -> dict[str, Any]:
+def do_chunk(shared: SharedObject, number: int) -> dict[str, Any]:
     """The task of a worker."""
-    job: Job = sent.value
+    job: Job = shared.value
     return job.do(number)

@@ -90,21 +90,21 @@ class Ledger:
         there = self.folder / NAME
         if not there.exists():
             if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
-                raise InputError(f"{str(self.folder)!r} exists, and is no folder of results", hint="choose another --out")
-            self._hold()
+                raise InputError(f"{str(self.folder)!r} exists, and is not a folder of results", hint="choose another --out")
+            self._acquire()
             self._new = True
             files.write(there, json.dumps({"format": FORMAT, "complete": False, **self.plan}, indent=1) + "\n")
         else:
             if not resume:
                 hint = "--resume goes on with it; or choose another --out, or delete it"
                 raise InputError(f"{str(self.folder)!r} holds results already", hint=hint)
-            self._hold()
+            self._acquire()
             self._compare(self._read())
             self._look()
         self._stream = open(self.folder / DONE, "ab")  # noqa: SIM115
 
-    def _hold(self) -> None:
-        """One job at a time."""
+    def _acquire(self) -> None:
+        """Lock the folder: one job at a time."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = files.lock(self.folder / LOCK)
@@ -164,17 +164,17 @@ class Ledger:
             stream.close()
             text = json.dumps({"format": FORMAT, "complete": complete, **self.plan, "checks": dict(checks)}, indent=1)
             files.write(self.folder / NAME, text + "\n")
-        self.let_go()
+        self.release()
 
     def forget(self) -> None:
         """Nothing was computed: leave no folder that would have to be gone on with."""
         new = self._new and not self.done
-        self.let_go()
+        self.release()
         if new:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def let_go(self) -> None:
-        """Leave everything as it is."""
+    def release(self) -> None:
+        """Close the files and release the lock."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None

@@ -63,7 +63,7 @@ class Summary:
 
 
 Progress = Callable[[int, Advice], contextlib.AbstractContextManager[engine.Tell]]
-"""Given the number of chunks that are to be computed and the advice, something that is told of each."""
+"""Given the number of chunks that are to be computed and the advice, a callback for each."""
 
 
 @contextlib.contextmanager
@@ -125,7 +125,7 @@ def _run(
         ledger.forget()
         raise
     finally:
-        ledger.let_go()
+        ledger.release()
 
 
 def _finish(

@@ -18,7 +18,7 @@ BLOCK = 1024
 NAMES = ("q", "nu", "dnu", "tau")
 
 NO_LIMIT = 1e3
-"""A limit of this size and more says that there is none."""
+"""A limit of this size or more counts as unlimited."""
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ def _read_parquet(table: Table, columns: Sequence[str], start: int, stop: int) -
 
 
 def _numbers(name: str, column: Any) -> Array:
-    """A column as an array; a value that is missing is not a number."""
+    """A column as an array; a missing value is NaN."""
     if hasattr(column, "flatten") and _type(column.type) == "list":
         flat, rows = column.flatten(), len(column)
         width = len(flat) // rows if rows else 0
@@ -226,7 +226,7 @@ def _parse(path: str, data: bytes, where: Sequence[int], first: int) -> Array:
 
 
 def _parse_slowly(path: str, data: bytes, where: Sequence[int], first: int) -> Array:
-    """Line by line: a cell without a value is not a number, as in Parquet; one that cannot be read is named."""
+    """Line by line: an empty cell is NaN, as in Parquet; one that cannot be read is named in the error."""
     lines = [line for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
     rows = np.full((len(lines), len(where)), np.nan)
     for k, cells in enumerate(csv.reader(lines)):

@@ -42,7 +42,7 @@ class Target:
             self._make_zarr()
 
     def write(self, number: int, arrays: Mapping[str, Array]) -> None:
-        """One chunk, whole or not at all."""
+        """One chunk, atomically."""
         if self.kind == ".zarr":
             group = need("zarr", "a Zarr file").open_group(self.path, mode="r+")
             start = number * self.chunk

@@ -16,7 +16,7 @@ from fallingcat.trace.rules import RULES, SYMBOLIC
 Node = tuple[object, ...]
 
 LARGE = 300_000
-"""Nodes at which a word is said: tracing goes on for seconds."""
+"""Nodes at which progress is reported: tracing goes on for seconds."""
 HOPELESS = 20_000_000
 """Nodes at which tracing ends: they take ten gigabytes, and compiling them would take half an hour and more memory yet."""
 
@@ -36,7 +36,7 @@ class Graph:
         self._known: dict[Node, int] = {}
         self._allowed: float = math.inf
         self._next: float = LARGE
-        """The number of nodes at which something is to be said or done."""
+        """The number of nodes at which `_check_size` is called next."""
         self.kept: list[int] = []
         """Nodes of results that other functions have in common with this one; see `scalar.keep`."""
 
@@ -45,14 +45,14 @@ class Graph:
         if index is None:
             index = len(self.nodes)
             if index >= self._next:
-                self._grown(index)
+                self._check_size(index)
             self._known[node] = index
             self.nodes.append(node)
             self.constants.append(constant)
         return index
 
-    def _grown(self, size: int) -> None:
-        """A word on the way, and an end where going on makes no sense."""
+    def _check_size(self, size: int) -> None:
+        """Report progress of a long trace, and raise where the program is too large."""
         if size >= self._allowed:
             raise TooManyNodesError
         if size >= HOPELESS:

@@ -1,6 +1,6 @@
 """The loop language: what products of blocks and tables of dot products are lowered to, for every back end to spell.
 
-    statement = For | Look | Let | Set | Store
+    statement = For | Lookup | Let | Set | Store
     number    = Number | Local | Load | Apply
     index     = Index
 
@@ -98,7 +98,7 @@ class For:
 
 
 @dataclass(frozen=True)
-class Look:
+class Lookup:
     """name = tables[table][row][column], a whole number."""
 
     name: str
@@ -132,7 +132,7 @@ class Store:
     value: Real
 
 
-Statement = For | Look | Let | Set | Store
+Statement = For | Lookup | Let | Set | Store
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class _Run:
                 for k in range(self.index(s.start), self.index(s.stop)):
                     self.wholes[s.name] = k
                     self.statements(s.body)
-            elif isinstance(s, Look):
+            elif isinstance(s, Lookup):
                 self.wholes[s.name] = self.tables[s.table][self.index(s.row)][s.column]
             elif isinstance(s, Store):
                 self.arrays[s.array][self.index(s.index)] = self.real(s.value)

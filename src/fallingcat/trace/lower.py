@@ -20,7 +20,7 @@ from fallingcat.trace.loops import (
     Let,
     Load,
     Local,
-    Look,
+    Lookup,
     Loops,
     Number,
     Real,
@@ -123,7 +123,7 @@ def _tile(op: Product, part: Part, table: str, i: _Tiles, j: _Tiles, high: int, 
         if len(part.rows) > 1 and _steps(part.rows):
             place = part.rows[0] + (i.index + r) * (part.rows[1] - part.rows[0])
         elif not _steps(part.rows):
-            body.append(Look(f"row{r}", table, i.index + r, 0))
+            body.append(Lookup(f"row{r}", table, i.index + r, 0))
             place = variable(f"row{r}")
         body += [Store(part.array, place + j.index + c, Local(name)) for row, c, name in sums if row == r]
     return body
@@ -135,7 +135,7 @@ def _each_term(op: Product, left: Factor, right: Factor, sums: list[tuple[int, i
     body: list[Statement] = []
     inner = k * _step(op.inner) + op.inner[0]
     if not _steps(op.inner):
-        body.append(Look("column", "inner", k, 0))
+        body.append(Lookup("column", "inner", k, 0))
         inner = variable("column")
     body += [Let(f"a{r}", left(r, inner)) for r in range(high)]
     body += [Set(name, Apply("fma", (Local(f"a{r}"), right(c, k), Local(name)))) for r, c, name in sums]
@@ -168,7 +168,7 @@ def table_loops(op: DotTable) -> Loops:
     )
     names = ("left", "right", "columns", "place", "step", "terms", "mirror")
     known: dict[str, Index] = {}
-    looks: list[Statement] = []
+    lookups: list[Statement] = []
     for column, name in enumerate(names):
         values = {job[column] for job in jobs}
         if name == "mirror" and not op.side:
@@ -177,9 +177,9 @@ def table_loops(op: DotTable) -> Loops:
             known[name] = whole(values.pop())
         else:
             known[name] = variable(name)
-            looks.append(Look(name, "jobs", variable("job"), column))
+            lookups.append(Lookup(name, "jobs", variable("job"), column))
     columns = {job[2] for job in jobs}
-    body += loop("job", len(jobs), [*looks, *_columns(op, known, columns.pop() if len(columns) == 1 else None)])
+    body += loop("job", len(jobs), [*lookups, *_columns(op, known, columns.pop() if len(columns) == 1 else None)])
     return Loops(tuple(body), {"jobs": jobs})
 
 

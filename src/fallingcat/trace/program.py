@@ -22,7 +22,7 @@ from fallingcat.trace.dots import DotTable
 from fallingcat.trace.expr import Block, Expr, check_graph, node_id, wrap
 from fallingcat.trace.graph import Graph
 from fallingcat.trace.ops import OPS
-from fallingcat.trace.rules import is_lost_below_a_bound
+from fallingcat.trace.rules import is_nan_below_a_bound
 from fallingcat.trace.sums import start_sums
 
 Operation = str | BlockOp | DotTable
@@ -47,7 +47,7 @@ class Program:
     """Per output, the value of every entry in row-major order; empty for an output that is one block as a whole."""
     input_names: tuple[str, ...] = field(default=())
     kept: tuple[int, ...] = ()
-    """Values that other programs have, too, computed in the same way; see `scalar.keep`."""
+    """Intermediate values that other programs compute in the same way; see `scalar.keep`."""
 
     @lazy
     def input_count(self) -> int:
@@ -164,7 +164,7 @@ def symbols(inputs: Sequence[Input], name: str = "") -> tuple[Graph, list[list[A
 def assemble(task: Task, graph: Graph, flats: Sequence[Any]) -> Program:
     """The program from the inputs of a task to what was computed of them, one flat sequence per output."""
     try:
-        outputs = [_whole(graph, j, x) or [_index(graph, e) for e in x] for j, x in enumerate(flats)]
+        outputs = [_output_block(graph, j, x) or [_index(graph, e) for e in x] for j, x in enumerate(flats)]
     except TypeError as error:
         raise TraceError(f"{task.name} cannot be traced: {error}") from error
     _taint(graph, outputs, sum(i.size for i in task.inputs))
@@ -173,7 +173,7 @@ def assemble(task: Task, graph: Graph, flats: Sequence[Any]) -> Program:
     return replace(program, instructions=instructions, results=results, kept=kept).verify()
 
 
-def _whole(graph: Graph, j: int, value: Any) -> list[int] | None:
+def _output_block(graph: Graph, j: int, value: Any) -> list[int] | None:
     """The block that is output j as a whole, as a node that nothing else uses."""
     if not isinstance(value, Block):
         return None
@@ -196,18 +196,18 @@ def _index(graph: Graph, x: Any) -> int:
 
 
 def _taint(graph: Graph, outputs: list[list[int]], inputs: int) -> None:
-    """Inputs that the results do not depend on still spoil them when they are not finite, and so do lost pivots.
+    """Make the first result NaN where an input is not finite or a pivot is zero, even if it does not depend on them.
 
     Folding removes such inputs (a base position has no part in inverse dynamics); 0 * x, added to the
-    first entry, keeps the promise that NaN in gives NaN out. A value that is replaced by NaN when it is lost
-    (`dense.factor`) may concern some of the entries only; with it here, the first entry tells.
+    first entry, keeps the promise that NaN in gives NaN out. A pivot that is replaced by NaN (`dense.factor`)
+    may reach some of the entries only; the first entry gets it here.
     """
     target = next((flat for flat in outputs if flat), None)
     if target is None:
         return
     used = _needed(graph, outputs)
     unused = [i for i in range(inputs) if i not in used]
-    guards = [i for i in used if is_lost_below_a_bound(graph, i)]
+    guards = [i for i in used if is_nan_below_a_bound(graph, i)]
     if graph.kept:
         graph.kept += guards  # which of them the first entry needs is not the same in all functions
     if guards:
@@ -222,15 +222,15 @@ def _taint(graph: Graph, outputs: list[list[int]], inputs: int) -> None:
     if not isinstance(node[0], DotTable):
         target[0] = _index(graph, wrap(graph, target[0]) + total)
     else:
-        target[0] = _spoil(graph, node, total)
+        target[0] = _taint_table(graph, node, total)
 
 
-def _spoil(graph: Graph, node: Any, total: Any) -> int:
+def _taint_table(graph: Graph, node: Any, total: Any) -> int:
     """A table of dot products with a number added to the right factor of its first entry."""
     table, left, right = node
     op, *args = graph.nodes[right]
     if isinstance(op, DotTable):
-        return graph.raw(table, left, _spoil(graph, (op, *args), total))
+        return graph.raw(table, left, _taint_table(graph, (op, *args), total))
     at = table.jobs[0].right
     args[at] = _index(graph, wrap(graph, args[at]) + total)
     return graph.raw(table, left, graph.raw(op, *args))
@@ -264,7 +264,7 @@ def _extract(task: Task, graph: Graph, outputs: list[list[int]]) -> Program:
             constants.append(float(graph.constants[i]))  # type: ignore[arg-type]
     instructions: list[Instruction] = []
 
-    def is_whole(flat: list[int]) -> bool:
+    def is_block(flat: list[int]) -> bool:
         return len(flat) == 1 and isinstance(nodes[flat[0]][0], DotTable)
 
     first = inputs + len(constants)
@@ -274,7 +274,7 @@ def _extract(task: Task, graph: Graph, outputs: list[list[int]]) -> Program:
         node = fused.get(i, nodes[i])
         number[i] = first + len(instructions)
         instructions.append((node[0], tuple([number[a] for a in node[1:]])))
-    results = tuple(() if is_whole(flat) else tuple(number[i] for i in flat) for flat in outputs)
+    results = tuple(() if is_block(flat) else tuple(number[i] for i in flat) for flat in outputs)
     kept = tuple(sorted({number[i] for i in graph.kept if number.get(i, 0) >= first}))
     return Program(task.name, task.inputs, task.outputs, tuple(constants), tuple(instructions), results, kept=kept)
 

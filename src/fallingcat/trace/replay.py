@@ -105,5 +105,5 @@ def chosen_from(program: Program) -> set[int]:
 
 
 def _not_zero(x: Scalar) -> Scalar:
-    """x, or 1 where it is zero or not a number."""
+    """x, or 1 where it is zero or NaN."""
     return scalar.where_less(x, 0.0, x, scalar.where_less(0.0, x, x, 1.0))

@@ -149,11 +149,11 @@ def div_guarded(g: Graph, a: int, b: int) -> int | None:
 def is_guard(g: Graph, i: int) -> bool:
     """Is this a number that is replaced by NaN where another one is not large enough?"""
     node: Any = g.nodes[i]
-    return is_lost_below_a_bound(g, i) and node[2] in (node[3], *_arguments(g, node[3]))
+    return is_nan_below_a_bound(g, i) and node[2] in (node[3], *_arguments(g, node[3]))
 
 
-def is_lost_below_a_bound(g: Graph, i: int) -> bool:
-    """Is this NaN where some number is not larger than a bound: a guard, or what in a derivative hangs on one?"""
+def is_nan_below_a_bound(g: Graph, i: int) -> bool:
+    """Is this NaN where some number is not larger than a bound: a guard, or a derivative of one?"""
     node: Any = g.nodes[i]
     if node[0] != "select" or g.constants[node[2]] is not None:
         return False

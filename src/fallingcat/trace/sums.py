@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 Instruction = tuple[Any, tuple[int, ...]]
 
 LONGEST = 6
-"""Products in a sum that is taken apart: what it needs must stay at hand until the sum is used."""
+"""Products in a sum that is taken apart: what it needs must stay in registers until the sum is used."""
 
 
 class Term(NamedTuple):

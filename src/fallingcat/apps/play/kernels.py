@@ -11,8 +11,8 @@ from fallingcat.apps.play.wasm import compiled
 from fallingcat.apps.view.scene import bodies_in_links
 from fallingcat.model.joints import FreeFlyer, JointModel, Planar, Reversed, Spherical
 from fallingcat.model.model import Model
-from fallingcat.robot.own import compile
 from fallingcat.robot.robot import Robot
+from fallingcat.robot.user_functions import compile
 
 
 def weightless(robot: Robot) -> Robot:

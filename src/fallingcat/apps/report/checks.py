@@ -61,7 +61,7 @@ def _judged(identity: Identity, values: list[float], lost: float) -> Check:
 
 
 def measured(identity: Identity, motion: Motion) -> float:
-    """The value of an identity; not a number where it cannot be computed."""
+    """The value of an identity; NaN where it cannot be computed."""
     try:
         return identity.measure(motion)
     except (ArithmeticError, np.linalg.LinAlgError):  # a singular robot: the check fails, the report goes on

@@ -142,13 +142,13 @@ class Viewer:
         try:
             x = np.array(value, dtype=float)
         except (TypeError, ValueError):
-            raise InputError(f"{name} is no vector", expected=f"{size} numbers", got=type(value).__name__) from None
+            raise InputError(f"{name} is not a vector", expected=f"{size} numbers", got=type(value).__name__) from None
         if x.shape != (size,) or not np.all(np.isfinite(x)):
             got = f"shape {x.shape}" if x.shape != (size,) else "numbers that are not finite"
             hint = "one state at a time; a motion is shown by play(trajectory)" if x.ndim > 1 else ""
             raise InputError(f"{name} does not fit the robot", expected=f"{size} finite numbers", got=got, hint=hint)
         if name == "q":
-            self.robot.difference(self.robot.neutral(), x)  # refuses a quaternion that is none
+            self.robot.difference(self.robot.neutral(), x)  # refuses a quaternion that is not of unit length
         return x
 
     # -----------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
-"""Arrays that are not NumPy's, told by the module of their type: nothing is imported to find out.
+"""Arrays that are not NumPy's, recognised by the module of their type: nothing is imported for it.
 
-Arguments are looked at where they would be converted, so that plain arrays never meet this. Arrays of Dask and xarray may wait:
+Arguments are checked where they would be converted, so that NumPy arrays never come here. Arrays of Dask and xarray are lazy:
 their numbers may be on a disk, on another machine, or not computed yet. Arrays of JAX, PyTorch and CuPy carry gradients, or are
 on another device; matrices of CasADi are symbols, or columns. Converting either in silence would be wrong.
 """
@@ -38,15 +38,15 @@ def _library(kind: Hashable) -> str:
     return ""
 
 
-def refuse_foreign(where: str, name: str, value: Any) -> None:
-    """Raise for an array that must not be converted in silence; `LazyArrayError` for one that may wait."""
+def refuse_non_numpy(where: str, name: str, value: Any) -> None:
+    """Raise for an array that must not be converted in silence; `LazyArrayError` for a lazy one."""
     several = type(value) is list or type(value) is tuple
     found = _among(value) if several else library(value)
     if not found:
         return
     what = f"{where}: {name}" if where else name
     if found in FRAMEWORKS:
-        raise _of_a_framework(what, FRAMEWORKS[found])
+        raise _framework_error(what, FRAMEWORKS[found])
     if several:
         hint = "make one array of them first, as with dask.array.stack"
         raise InputError(f"{what} is a list of arrays that are not NumPy's", got=LAZY[found], hint=hint)
@@ -57,7 +57,7 @@ def refuse_foreign(where: str, name: str, value: Any) -> None:
 
 
 def _among(values: list[Any] | tuple[Any, ...]) -> str:
-    """The library that one of several values comes from, in lists of lists, too; else an empty text."""
+    """The library that one of several values comes from, nested lists included; else an empty text."""
     kinds = set(map(type, values))
     found = [name for name in map(_library, kinds) if name]
     if not found and not kinds.isdisjoint((list, tuple)):
@@ -65,8 +65,8 @@ def _among(values: list[Any] | tuple[Any, ...]) -> str:
     return found[0] if found else ""
 
 
-def _of_a_framework(what: str, framework: str) -> InputError:
-    """Where to go with an array of JAX, PyTorch, CuPy or CasADi."""
+def _framework_error(what: str, framework: str) -> InputError:
+    """The error for an array of JAX, PyTorch, CuPy or CasADi, with the function that takes it."""
     hint = "everything is computed on the CPU: cupy.asnumpy(x) copies it"
     if framework in DOORS:
         converted = "x.full() has the numbers of a DM" if framework == "CasADi" else "np.asarray(x) converts it"
@@ -74,8 +74,8 @@ def _of_a_framework(what: str, framework: str) -> InputError:
     return InputError(f"{what} is an array of {framework}", expected="an array of NumPy", hint=hint)
 
 
-def or_later(function: Function) -> Function:
-    """A method that takes arguments of Dask and xarray too, and then gives results of their kind."""
+def deferrable(function: Function) -> Function:
+    """A method that also takes lazy arguments of Dask and xarray, and then returns lazy results of their kind."""
 
     @wraps(function)
     def method(self: Any, *values: Any, **named: Any) -> Any:
@@ -83,6 +83,6 @@ def or_later(function: Function) -> Function:
             return function(self, *values, **named)
         except LazyArrayError:
             pass
-        return self._later(function, values, named)
+        return self._deferred(function, values, named)
 
     return cast(Function, method)

@@ -1,6 +1,6 @@
-"""Results that are NaN because something is singular there: an error for one state, one warning for a batch.
+"""Results that are NaN because the mass matrix is singular there: an error for one state, one warning for a batch.
 
-In a batch the first entry of the first output tells: whatever is singular makes that one NaN, too (`trace.program`).
+Of a batch, the first entry of the first output is checked: a singular state makes that one NaN, too (`trace.program`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fallingcat.errors import SingularError, SingularWarning
 from fallingcat.task import Task
 
 TRIES = 64
-"""States that are looked at: a batch full of NaN explains itself."""
+"""States of a batch that are examined at most."""
 HINT = "give the links rotational inertia, or stay away from it; 'fallingcat doctor' names the suspects"
 
 
@@ -34,8 +34,8 @@ def check_batch(task: Task, arrays: Sequence[NDArray[Any]], shape: tuple[int, ..
     """Warn if some states are NaN because something is singular."""
     if task.explain is None or not outs[0].size:
         return
-    lost = np.flatnonzero(np.isnan(outs[0].reshape(-1, task.outputs[0].size)[:, 0]))
-    for k in lost[:TRIES]:
+    nan_states = np.flatnonzero(np.isnan(outs[0].reshape(-1, task.outputs[0].size)[:, 0]))
+    for k in nan_states[:TRIES]:
         at = np.unravel_index(int(k), shape)
         found = _explained(task, [np.broadcast_to(a, (*shape, a.shape[-1]))[at] for a in arrays])
         if found:
@@ -54,7 +54,7 @@ def check_results(task: Task, arrays: Sequence[NDArray[Any]], outs: Sequence[NDA
 
 
 def _explained(task: Task, values: Sequence[NDArray[Any]]) -> str:
-    """What is singular at finite values; NaN in gives NaN out, and explains itself."""
+    """What is singular at finite inputs, in words; empty for NaN that comes from NaN in the inputs."""
     if task.explain is None or not all(np.isfinite(v).all() for v in values):
         return ""
     return task.explain(*(v.tolist() for v in values))

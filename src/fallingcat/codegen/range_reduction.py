@@ -1,4 +1,4 @@
-"""Angles beyond the reach of a few parts of pi: exact reduction by the digits of 2/pi (Payne and Hanek 1983), as LLVM text.
+"""Range reduction of large angles, by the digits of 2/pi (Payne and Hanek 1983), as LLVM text.
 
 x = m 2^e with a whole m of 53 bits. Of 2/pi only the 192 bits count that neither make multiples of four nor fall below
 2^-137 once multiplied by m 2^e; the product's first two bits are the quadrant, the others the part of a quadrant.
@@ -94,7 +94,7 @@ def reduction() -> str:
     r = f.value(f"select i1 {finite}, double {r}, double {hexadecimal(float('nan'))}")
     quadrant = pick(negative, whole("sub", 0, k), k)
     both = f.value(f"insertvalue {PAIR} undef, double {r}, 0")
-    f.give(f.value(f"insertvalue {PAIR} {both}, i64 {quadrant}, 1"))
+    f.ret(f.value(f"insertvalue {PAIR} {both}, i64 {quadrant}, 1"))
     table = ", ".join(f"i64 {word}" for word in digits())
     return f"""
 declare i64 @llvm.fshl.i64(i64, i64, i64)

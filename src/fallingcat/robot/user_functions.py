@@ -1,4 +1,4 @@
-"""Your own function of a robot, compiled like the library's.
+"""User-defined functions of a robot, compiled like the library's.
 
     def height(r, q):
         return r.center_of_mass(q)[2]
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat.arrays.arguments import in_order
-from fallingcat.arrays.foreign import LazyArrayError
+from fallingcat.arrays.non_numpy import LazyArrayError
 from fallingcat.codegen import Kernel
 from fallingcat.errors import InputError, TraceError
 from fallingcat.functions import Velocities, configuration_input, what_is_singular
@@ -39,7 +39,7 @@ _KNOWN = {"q": "nq", "q0": "nq", "q1": "nq", "nu": "nv", "dnu": "nv", "tau": "nv
 
 
 def compile(function: Callable[..., Any], robot: Robot, **sizes: int) -> CompiledFunction:
-    """Trace and compile your own function of a robot.
+    """Trace and compile a user-defined function of a robot.
 
     function(r, q, nu, ...): r has the robot's functions; arguments named q, nu, dnu, tau, ... have their usual
     lengths, other names need one: `fc.compile(f, robot, target=3)`. An argument with a default is no argument of the compiled
@@ -70,9 +70,9 @@ class CompiledFunction:
         except LazyArrayError:
             if out is not None:
                 raise
-        from fallingcat.robot.deferred import function_later
+        from fallingcat.robot.deferred import defer_function
 
-        return function_later(self, values)
+        return defer_function(self, values)
 
     @property
     def vjp(self) -> Derivative:
@@ -153,7 +153,7 @@ def _trace(name: str, inputs: tuple[Input, ...], evaluate: _Evaluate) -> tuple[T
             raise TraceError(WRONG_RESULT.format(name, f"it returns something with {type(x).__name__} in it"))
     task = Task(name, inputs, (Output("result", result.shape),), evaluate)
     program = assemble(task, graph, [result.ravel().tolist()])
-    if any(c != c for c in program.constants):  # it replaces lost pivots by NaN
+    if any(c != c for c in program.constants):  # it replaces zero pivots by NaN
         task = replace(task, explain=_Explain(inputs))
     return task, program
 

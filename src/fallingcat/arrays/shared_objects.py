@@ -1,6 +1,6 @@
-"""Objects that many tasks need: each process gets one once, and keeps it for the next graph.
+"""Objects that the tasks of a graph share: each process unpickles one once, and caches it for the next graph.
 
-A robot that arrives twice is the robot that is there already, with its code. A scheduler passes on what it gets and builds no
+A robot that is received twice is the one in the cache, with its compiled code. A scheduler passes on the bytes and builds no
 robots.
 """
 
@@ -13,13 +13,13 @@ from typing import Any
 from fallingcat.errors import InputError
 
 KEPT = 16
-"""Objects that a process keeps after the tasks that they came with."""
+"""Objects in the cache of a process; beyond, the oldest is dropped."""
 
 _here: OrderedDict[str, Any] = OrderedDict()
 
 
-class Sent:
-    """Something under a name that says what it is: equal names, equal things."""
+class SharedObject:
+    """An object under a token that identifies its content, unpickled where it is needed."""
 
     __slots__ = ("_content", "_value", "token", "version")
 
@@ -29,9 +29,9 @@ class Sent:
 
     @property
     def value(self) -> Any:
-        """The object, in the process that asks."""
+        """The object, in this process."""
         if self._value is None:
-            self._value = _arrived(self.token, self.version, self._content)
+            self._value = _received(self.token, self.version, self._content)
         return self._value
 
     def __dask_tokenize__(self) -> Any:
@@ -42,10 +42,10 @@ class Sent:
             import cloudpickle  # comes with Dask; functions of a notebook travel, too
 
             self._content = cloudpickle.dumps(self._value)
-        return Sent, (self.token, None, self.version, self._content)
+        return SharedObject, (self.token, None, self.version, self._content)
 
 
-def _arrived(token: str, version: str, content: bytes) -> Any:
+def _received(token: str, version: str, content: bytes) -> Any:
     from fallingcat import __version__
 
     if version != __version__:
@@ -61,6 +61,6 @@ def _arrived(token: str, version: str, content: bytes) -> Any:
     return value
 
 
-def itself(sent: Sent) -> Sent:
-    """The task that holds it: on a cluster the tasks that depend on it share one copy in each process."""
-    return sent
+def identity(shared: SharedObject) -> SharedObject:
+    """The task that holds the object: on a cluster the tasks that depend on it share one copy in each process."""
+    return shared
