@@ -245,9 +245,9 @@ def test_options_lead_to_the_same_function_again(
     function, usual = getattr(robot, name), getattr(fc.load(ball.description), name)
     function(*states[0], *by_position, **named)
     method = function.__self__
-    (way,) = method.ways.values()
-    assert (way is None) == (name == "base_change")  # its result is more than two arrays
-    if way is None:
+    (found,) = method.calls.values()
+    assert (found is None) == (name == "base_change")  # its result is more than two arrays
+    if found is None:
         return
     run, method.function = method.function, None
     for state in states:
@@ -272,12 +272,12 @@ def test_a_batch_first_and_then_one_state(ball: fc.Robot) -> None:
     q = robot.random_configuration(1)
     for _ in range(3):
         robot.frame_jacobian(q[None], robot.frame_names[-1])
-    (way,) = robot.frame_jacobian.__self__.ways.values()
-    assert type(way.call) is Kernel
+    (found,) = robot.frame_jacobian.__self__.calls.values()
+    assert type(found.call) is Kernel
     for _ in range(3):
         robot.frame_jacobian(q, robot.frame_names[-1])
-    (way,) = robot.frame_jacobian.__self__.ways.values()
-    assert type(way.call) is type(len)
+    (found,) = robot.frame_jacobian.__self__.calls.values()
+    assert type(found.call) is type(len)
 
 
 def test_odd_options_are_the_methods_business(ball: fc.Robot) -> None:
@@ -289,4 +289,4 @@ def test_odd_options_are_the_methods_business(ball: fc.Robot) -> None:
                 robot.frame_pose(q, odd)
     with pytest.raises(TypeError, match="frames"):
         robot.frame_pose(q, frames="tip")
-    assert robot.frame_pose.__self__.ways == {}
+    assert robot.frame_pose.__self__.calls == {}

@@ -3,7 +3,7 @@
 Seen from a robot, such a method is a built-in function that carries the method's signature and documentation. It calls the
 method until there is code for plain single states, and then runs that code, also through a reference taken earlier:
 `f = robot.inverse_dynamics` before the first call is as fast as `robot.inverse_dynamics(...)` after it.
-Options, as in `robot.frame_jacobian(q, "foot")`, lead to another compiled function: the method is asked once for which one.
+Options, as in `robot.frame_jacobian(q, "foot")`, lead to another compiled function, which is remembered.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from fallingcat.arrays.non_numpy import LazyArrayError, deferrable
 from fallingcat.codegen import Kernel, cpython
 from fallingcat.errors import InputError
 
-WAYS = 1024
+MAX_CALLS = 1024
 """Combinations of options that a method remembers."""
 
 OPTIONS = (str, type(None))
 """Types of options that are remembered; a call with others is the method's."""
 
 
-class Way(NamedTuple):
+class CompiledCall(NamedTuple):
     """The compiled function that a method runs with certain options."""
 
     call: Callable[..., Any]
@@ -30,8 +30,8 @@ class Way(NamedTuple):
     """What it takes: the inputs of the method, and then what follows from the options."""
 
 
-class Asked:
-    """Stands in for a robot whose method is asked which compiled function it would run; nothing is computed."""
+class DryRun:
+    """Stands in for a robot while one of its methods runs, to learn which compiled function it calls; nothing is computed."""
 
     def __init__(self, robot: Any) -> None:
         self._robot = robot
@@ -39,14 +39,14 @@ class Asked:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._robot, name)
 
-    def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: None = None, **options: Any) -> Way:
-        return Way(self._robot._calls[name, *options.items()], values)
+    def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: None = None, **options: Any) -> CompiledCall:
+        return CompiledCall(self._robot._calls[name, *options.items()], values)
 
 
 class Method:
     """What the built-in function of a robot's method calls where plain single states are not what it got."""
 
-    __slots__ = ("function", "inputs", "kernel", "robot", "served", "ways")
+    __slots__ = ("calls", "function", "inputs", "kernel", "robot", "served")
 
     def __init__(self, function: Callable[..., Any], robot: Any, inputs: int) -> None:
         self.function, self.robot, self.inputs = function, robot, inputs
@@ -54,7 +54,7 @@ class Method:
         """The compiled function behind the method without options, once it has been called."""
         self.served = False
         """Does the built-in function have the code for one state? Not after a first call with a batch."""
-        self.ways: dict[Any, Way | None] = {}
+        self.calls: dict[Any, CompiledCall | None] = {}
         """By the options as they were given; None where the method does more than run one function."""
 
     def __call__(self, *values: Any, **named: Any) -> Any:
@@ -79,38 +79,38 @@ class Method:
         by_name = named if out is None else {name: x for name, x in named.items() if name != "out"}
         options = (values[self.inputs :], *by_name.items())
         try:
-            way = self.ways[options]
+            found = self.calls[options]
         except KeyError:
             result = self._by_method(values, named)
-            self._ask(options, values, by_name)
+            self._remember(options, values, by_name)
             return result
         except TypeError:  # there are arrays among the options
-            way = None
-        if way is not None:
+            found = None
+        if found is not None:
             try:
-                given = values[: self.inputs] + way.values
-                result = way.call(*given) if out is None else way.call(*given, out=out)
+                given = values[: self.inputs] + found.values
+                result = found.call(*given) if out is None else found.call(*given, out=out)
             except InputError:
                 pass  # as above
             else:
-                if type(way.call) is Kernel and way.call.entry_made:  # there is a quicker way now
-                    self.ways.pop(options, None)
+                if type(found.call) is Kernel and found.call.entry_made:  # there is a faster one now
+                    self.calls.pop(options, None)
                 return result
         return self._by_method(values, named)
 
-    def _ask(self, options: tuple[Any, ...], values: tuple[Any, ...], by_name: dict[str, Any]) -> None:
+    def _remember(self, options: tuple[Any, ...], values: tuple[Any, ...], by_name: dict[str, Any]) -> None:
         """Remember which compiled function the method runs with these options, if it returns what that returns."""
         by_position, *rest = options
         if len(values) < self.inputs or any(type(x) not in OPTIONS for x in (*by_position, *(x for _, x in rest))):
             return
         try:
-            way = self.function(Asked(self.robot), *values, **by_name)
-            same = type(way) is Way and all(x is y for x, y in zip(values[: self.inputs], way.values, strict=False))
+            found = self.function(DryRun(self.robot), *values, **by_name)
+            same = type(found) is CompiledCall and all(x is y for x, y in zip(values[: self.inputs], found.values, strict=False))
         except Exception:  # it goes on with the result
             same = False
-        if len(self.ways) >= WAYS:
-            self.ways.clear()
-        self.ways[options] = Way(way.call, way.values[self.inputs :]) if same else None
+        if len(self.calls) >= MAX_CALLS:
+            self.calls.clear()
+        self.calls[options] = CompiledCall(found.call, found.values[self.inputs :]) if same else None
 
     def _by_method(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
         try:
