@@ -115,7 +115,7 @@ def gimbal(before: bool = False) -> fc.Builder:
 
 INVERTING = {
     "forward_dynamics": 3, "forward_dynamics_derivatives": 3, "inverse_mass_matrix": 1, "linearize": 3,
-    "forward_dynamics_parameter_derivatives": 3,
+    "forward_dynamics_parameter_derivatives": 3, "christoffel_symbols_second_kind": 1,
 }  # fmt: skip
 
 
@@ -164,6 +164,41 @@ def test_a_batch_is_nan_there_with_one_warning(name: str, before: bool) -> None:
         assert caught[0].filename == __file__
         assert np.isnan(result[4].flat[0])
         assert np.array_equal(np.delete(result, 4, 0), [first_entries(r) for r in kept])
+
+
+def docked() -> fc.Builder:
+    """Two bodies joined by a massless gimbal, whose first and last axis are in line where its second angle is zero."""
+    b = fc.Builder("docked")
+    b.link("one", mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0, 0, 0.2, 0, 0.25))
+    b.link("ring")
+    b.link("fork")
+    b.link("two", mass=2.0, com=(0, 0.1, 0.3), inertia=(0.2, 0, 0, 0.3, 0, 0.25))
+    b.joint("first", "revolute", "one", "ring", axis=(0, 0, 1))
+    b.joint("second", "revolute", "ring", "fork", axis=(0, 1, 0))
+    b.joint("third", "revolute", "fork", "two", axis=(0, 0, 1))
+    return b
+
+
+@pytest.mark.parametrize("name", [*INVERTING, "reduced_forward_dynamics"])
+def test_between_two_free_bodies(name: str) -> None:
+    """Also where the first entry of a result is zero for all healthy states, as it is of the symbols of a floating base."""
+    robot = fc.load(docked(), floating=True)
+    count = INVERTING.get(name, 3)
+    Q = np.array([robot.random_configuration(k) for k in range(6)])
+    Q[4, -3:] = 0.0
+    x = np.ones(robot.nv)
+    sizes = [i.size for i in robot.kernel(name).task.inputs]
+    others = [x[:size] for size in sizes[1:count]]
+    method = getattr(robot, name)
+    with pytest.raises(fc.SingularError, match="'first'"):
+        method(Q[4], *others)
+    with pytest.warns(fc.SingularWarning, match=r"\[4\].*'first'"):
+        result = first_entries(method(Q, *others))
+    assert np.isnan(result[4].flat[0])
+    for k in (0, 1, 2, 3, 5):
+        assert np.array_equal(result[k], first_entries(method(Q[k], *others)))
+        eager = first_entries(robot.kernel(name).eager(Q[k], *others))
+        assert np.abs(result[k] - eager).max() < 1e-11 * max(1.0, np.abs(eager).max())
 
 
 def test_nan_in_gives_nan_out_without_a_word() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fallingcat.scalar import Dots
@@ -65,6 +65,16 @@ class DotTable:
         """Products in each sum of a job."""
         return job.terms or self.inner
 
+    def column_of(self, place: int) -> int | None:
+        """The column of B that the entry at a place is a product with; None where no job writes."""
+        columns = (job.right + c for job in self.jobs for c in range(job.columns) if job.place + c * job.step == place)
+        return next(columns, None)
+
+    def with_entry(self, place: int) -> DotTable:
+        """The table with one job more: A[0] times the first number of a new column of B."""
+        jobs = [*self.jobs, Dots(0, self.right_width, 1, place, 1, 1)]
+        return replace(self, jobs=in_order(jobs, self.slab, self.inner), right_width=self.right_width + 1)
+
     @property
     def has_gaps(self) -> bool:
         """Are there places that no job writes?"""
@@ -86,9 +96,13 @@ def dot_table(
     zero = [all(graph.constants[row[k]] == 0.0 for row in B) for k in range(width)]
     kept = [part for job in jobs for part in _without_zeros(job, zero)]
     slab = slab or size
-    kept.sort(key=lambda job: (job.place // slab, -(job.terms or len(B))))  # the order in which a slab is filled
     right = graph.raw(Pack(len(B), width), *(x for row in B for x in row))
-    return int(graph.raw(DotTable(size, len(B), width, tuple(kept), slab, add, side), A, right))
+    return int(graph.raw(DotTable(size, len(B), width, in_order(kept, slab, len(B)), slab, add, side), A, right))
+
+
+def in_order(jobs: Sequence[Dots], slab: int, inner: int) -> tuple[Dots, ...]:
+    """The order in which slabs are filled: long sums first."""
+    return tuple(sorted(jobs, key=lambda job: (job.place // slab, -(job.terms or inner))))
 
 
 def _without_zeros(job: Dots, zero: list[bool]) -> list[Dots]:

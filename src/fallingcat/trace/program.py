@@ -210,28 +210,34 @@ def _taint(graph: Graph, outputs: list[list[int]], inputs: int) -> None:
     guards = [i for i in used if is_nan_below_a_bound(graph, i)]
     if graph.kept:
         graph.kept += guards  # which of them the first entry needs is not the same in all functions
+    node: Any = graph.nodes[target[0]]
+    in_table = isinstance(node[0], DotTable)
     if guards:
-        reached = _needed(graph, [target[:1]])
+        reached = set() if in_table else _needed(graph, [target[:1]])  # what a table needs, its first entry may not
         unused += [i for i in guards if i not in reached]
     if not unused:
         return
     total: Any = 0.0
     for i in unused:
         total = total + wrap(graph, graph.apply("taint", i))
-    node: Any = graph.nodes[target[0]]
-    if not isinstance(node[0], DotTable):
+    if not in_table:
         target[0] = _index(graph, wrap(graph, target[0]) + total)
     else:
         target[0] = _taint_table(graph, node, total)
 
 
-def _taint_table(graph: Graph, node: Any, total: Any) -> int:
-    """A table of dot products with a number added to the right factor of its first entry."""
+def _taint_table(graph: Graph, node: Any, total: Any, place: int = 0) -> int:
+    """A table of dot products with a number added to the right factor of the entry at a place."""
     table, left, right = node
     op, *args = graph.nodes[right]
-    if isinstance(op, DotTable):
-        return graph.raw(table, left, _taint_table(graph, (op, *args), total))
-    at = table.jobs[0].right
+    at = table.column_of(place)
+    if isinstance(op, DotTable):  # a copy of all its entries
+        return graph.raw(table, left, _taint_table(graph, (op, *args), total, at))
+    if at is None:  # no job writes there: the number gets a column of its own
+        at, width = table.right_width, table.right_width
+        table, op = table.with_entry(place), Pack(table.inner, width + 1)
+        rows = [args[k * width : (k + 1) * width] for k in range(table.inner)]
+        args = [x for row in rows for x in (*row, graph.constant(0.0))]
     args[at] = _index(graph, wrap(graph, args[at]) + total)
     return graph.raw(table, left, graph.raw(op, *args))
 
