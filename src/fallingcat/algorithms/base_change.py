@@ -73,7 +73,7 @@ def _base_change(model: Model, q: Vector, nu: Vector, base: Base, representation
 def equations_of_motion(model: Model, q: Vector, nu: Vector, base: Base, representation: Representation) -> EquationsOfMotion:
     """M, C and g for the velocities of a base; nu is that of the robot's own base."""
     own = model.in_representation(representation)
-    C, M, _ = map(Matrix, coriolis_terms(own, q, nu))
+    C, M = (Matrix(A, model.nv) for A in coriolis_terms(own, q, nu)[:2])
     g = gravity_torque(own, q)
     if base is None:
         return EquationsOfMotion(M.rows, C.rows, g)

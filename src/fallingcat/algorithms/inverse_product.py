@@ -44,7 +44,8 @@ Wanted = dict[tuple[int, int], list[Scalar]]
 
 def _dense(inverse: Inverse, wanted: Wanted) -> Wanted:
     """The product with all of M^-1."""
-    product = Matrix(inverse.Minv).minus_times(Matrix(wanted.values()).T)
+    nv = len(inverse.Minv)
+    product = Matrix(inverse.Minv, nv).minus_times(Matrix.from_columns(wanted.values(), nv))
     return dict(zip(wanted, product.T, strict=True))
 
 
