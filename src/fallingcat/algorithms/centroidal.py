@@ -17,13 +17,12 @@ from fallingcat.algorithms.posed import (
     PerBody,
     Posed,
     Vector,
-    accelerations,
     axis_rates,
     body,
     composite_inertias,
+    motions,
     subtree_sums,
     velocities,
-    velocity_products,
 )
 from fallingcat.algorithms.rnea import forces
 from fallingcat.model.model import WORLD, Model
@@ -136,9 +135,8 @@ def centroidal_momentum(model: Model, q: Vector, nu: Vector) -> list[Scalar]:
 def centroidal_momentum_rate(model: Model, q: Vector, nu: Vector, dnu: Vector) -> list[Scalar]:
     """dh/dt: the sum of the forces on the robot, gravity included, and their moment about the centre of mass."""
     r = body(model, q)
-    v = velocities(r, nu)
-    a, c = accelerations(r, velocity_products(r, nu, v), dnu, Motion.zero(WORLD)), _center_of_mass(r)
-    return _about(c, subtree_sums(r, forces(r, v, a), Force.zero(WORLD))[WORLD])
+    v, a = motions(r, nu, dnu, Motion.zero(WORLD))
+    return _about(_center_of_mass(r), subtree_sums(r, forces(r, v, a), Force.zero(WORLD))[WORLD])
 
 
 def _center_of_mass(r: Posed) -> Vec:

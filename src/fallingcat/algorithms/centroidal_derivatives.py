@@ -13,15 +13,7 @@ from typing import NamedTuple
 
 from fallingcat.algorithms.centroidal import centroid
 from fallingcat.algorithms.dense import Block, Matrix
-from fallingcat.algorithms.posed import (
-    COMMON,
-    Vector,
-    accelerations,
-    common,
-    subtree_sums,
-    velocities,
-    velocity_products,
-)
+from fallingcat.algorithms.posed import COMMON, Vector, common, motions, subtree_sums, velocities
 from fallingcat.algorithms.representations import view_of
 from fallingcat.algorithms.rnea import forces
 from fallingcat.algorithms.rnea_derivatives import axis_columns, factors
@@ -77,8 +69,8 @@ def centroidal_momentum_rate_derivatives(
     g, view = centroid(common(model, q)), view_of(model, q, representation)
     nu, y = view.X @ nu_a, view.X @ dnu_a
     dnu = view.minus_drift(y, nu)
-    r, v = g.robot, velocities(g.robot, nu)
-    a = accelerations(r, velocity_products(r, nu, v), dnu, Motion.zero(COMMON))
+    r = g.robot
+    v, a = motions(r, nu, dnu, Motion.zero(COMMON))
     F, Bc = subtree_sums(r, forces(r, v, a), Force.zero(COMMON)), subtree_sums(r, factors(r, v), CoriolisFactor.zero(COMMON))
     axes = {i: axis_columns(r, i, v, a, nu, dnu) for i in r.S}
     h_rate = g.about(WORLD, F[WORLD])

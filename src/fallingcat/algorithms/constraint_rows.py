@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fallingcat.algorithms.dense import Block, Matrix
-from fallingcat.algorithms.posed import PerBody, Posed, Vector, accelerations, velocities, velocity_products
+from fallingcat.algorithms.posed import PerBody, Posed, Vector, motions
 from fallingcat.algorithms.rnea_derivatives import AxisColumns
 from fallingcat.algorithms.vectors import minus, plus, scaled
 from fallingcat.model.model import WORLD, Model
@@ -45,8 +45,7 @@ class Moving:
     @staticmethod
     def along(r: Posed, nu: Vector, dnu: Vector) -> Moving:
         """The motion with given velocities and accelerations."""
-        v = velocities(r, nu)
-        return Moving(r, nu, dnu, v, accelerations(r, velocity_products(r, nu, v), dnu, r.gravity))
+        return Moving(r, nu, dnu, *motions(r, nu, dnu, r.gravity))
 
 
 class Gains(NamedTuple):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from fallingcat.algorithms.dense import Block, Matrix
 from fallingcat.algorithms.kinematics import RELATIVE_TWISTS, VIEWPOINTS, frame_transform, joint_kinematics, world_transforms
-from fallingcat.algorithms.posed import PerBody, Posed, Vector, accelerations, common, velocities, velocity_products
+from fallingcat.algorithms.posed import PerBody, Posed, Vector, common, motions, velocities
 from fallingcat.algorithms.representations import view_of
 from fallingcat.algorithms.rnea_derivatives import AxisColumns, axis_columns
 from fallingcat.model.model import FrameOf, Model
@@ -66,8 +66,7 @@ def frame_acceleration_derivatives(
     r, view = common(model, q), view_of(model, q, representation)
     nu, y = view.X @ nu_a, view.X @ dnu_a
     dnu = view.minus_drift(y, nu)
-    v = velocities(r, nu)
-    a = accelerations(r, velocity_products(r, nu, v), dnu, Motion.zero(r.root))
+    v, a = motions(r, nu, dnu, Motion.zero(r.root))
     view_f = FrameView(r, model.frame(frame), representation)
     columns, v_f, rel = view_f.columns(v, a, nu, dnu), v[view_f.body], view_f.relative
     b = a[view_f.body] + rel(v_f).cross(v_f)

@@ -24,12 +24,10 @@ from fallingcat.algorithms.posed import (
     Posed,
     Vector,
     Wrenches,
-    accelerations,
     common,
     composite_inertias,
+    motions,
     subtree_sums,
-    velocities,
-    velocity_products,
 )
 from fallingcat.algorithms.rnea import forces
 from fallingcat.algorithms.rnea_derivatives import factors
@@ -71,8 +69,7 @@ def inverse_dynamics_geometric_derivatives(
 ) -> Block:
     """dID by the placements, nv x 6 per body; what joints do by themselves does not depend on them."""
     r = common(model, q)
-    v = velocities(r, nu)
-    a = accelerations(r, velocity_products(r, nu, v), dnu, r.gravity)
+    v, a = motions(r, nu, dnu, r.gravity)
     Ic, Bc = composite_inertias(r), subtree_sums(r, factors(r, v), CoriolisFactor.zero(r.root))
     Fc, held = subtree_sums(r, forces(r, v, a, f_ext), Force.zero(r.root)), held_in_subtrees(r, f_ext)
     P, beyond = placements(r), subtrees(model)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from fallingcat.algorithms.posed import PerBody as PerBody
 from fallingcat.algorithms.posed import Vector as Vector
-from fallingcat.algorithms.posed import Wrenches, accelerations, axis_rates, velocity_products
+from fallingcat.algorithms.posed import Wrenches, axis_rates, motions
 from fallingcat.algorithms.posed import body as body
 from fallingcat.algorithms.posed import joint_kinematics as joint_kinematics
 from fallingcat.algorithms.posed import ring as ring
@@ -89,8 +89,7 @@ def frame_acceleration(
     """The rate of `frame_velocity` in the same representation."""
     place, model = model.frame(frame), model.in_representation(representation)
     r = body(model, q)
-    v = velocities(r, nu)
-    a = accelerations(r, velocity_products(r, nu, v), dnu, Motion.zero(WORLD))
+    v, a = motions(r, nu, dnu, Motion.zero(WORLD))
     X_fi = frame_transform(place)
     X_fw = X_fi @ world_transforms(model, joint_kinematics(model, q)[0])[place.body]
     v_f, a_f = X_fi @ v[place.body], X_fi @ a[place.body]

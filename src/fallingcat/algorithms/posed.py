@@ -182,6 +182,12 @@ def accelerations(r: Posed, c: PerBody[Motion], dnu: Vector, a_world: Motion) ->
     return a
 
 
+def motions(r: Posed, nu: Vector, dnu: Vector, a_world: Motion) -> tuple[PerBody[Motion], PerBody[Motion]]:
+    """v[i] and a[i] of every body, the world accelerating with a_world."""
+    v = velocities(r, nu)
+    return v, accelerations(r, velocity_products(r, nu, v), dnu, a_world)
+
+
 def inwards(r: Posed, *totals: PerBody[Any], bodies: Iterable[int] | None = None) -> Iterator[int]:
     """Every body from the tips to the base; after each, what the totals hold of it is added to that of its parent."""
     for i in bodies if bodies is not None else reversed(range(len(r.model.bodies))):

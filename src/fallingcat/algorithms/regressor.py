@@ -10,7 +10,7 @@ from __future__ import annotations
 from fallingcat import scalar
 from fallingcat.algorithms.aba import forward_dynamics
 from fallingcat.algorithms.minverse import inverse_mass_matrix
-from fallingcat.algorithms.posed import NO_FORCES, Posed, Vector, Wrenches, accelerations, common, velocities, velocity_products
+from fallingcat.algorithms.posed import NO_FORCES, Posed, Vector, Wrenches, common, motions
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia
@@ -21,8 +21,7 @@ PARAMETERS = 10
 def inverse_dynamics_regressor(model: Model, q: Vector, nu: Vector, dnu: Vector) -> list[list[Scalar]]:
     """Y, nv x 10 per body, bodies in the order of `model.bodies`; what joints do by themselves is not in it."""
     r = common(model, q)
-    v = velocities(r, nu)
-    a = accelerations(r, velocity_products(r, nu, v), dnu, r.gravity)
+    v, a = motions(r, nu, dnu, r.gravity)
     columns: list[list[Scalar]] = []
     for i, _ in model.base_to_tip():
         v_i, a_i = r.X_own[i] @ v[i], r.X_own[i] @ a[i]

@@ -8,19 +8,7 @@ from __future__ import annotations
 
 from fallingcat.algorithms.dense import solve_symmetric
 from fallingcat.algorithms.joint_dynamics import joint_torques
-from fallingcat.algorithms.posed import (
-    NO_FORCES,
-    PerBody,
-    Posed,
-    Vector,
-    Wrenches,
-    accelerations,
-    body,
-    composite_inertias,
-    inwards,
-    velocities,
-    velocity_products,
-)
+from fallingcat.algorithms.posed import NO_FORCES, PerBody, Posed, Vector, Wrenches, body, composite_inertias, inwards, motions
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Motion
@@ -29,8 +17,7 @@ from fallingcat.spatial import Force, Motion
 def inverse_dynamics(model: Model, q: Vector, nu: Vector, dnu: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
     """tau with  M(q) dnu + h(q, nu) = tau + sum J^T f_ext  (paper 002, eq. 9)."""
     r = body(model, q)
-    v = velocities(r, nu)
-    a = accelerations(r, velocity_products(r, nu, v), dnu, r.gravity)
+    v, a = motions(r, nu, dnu, r.gravity)
     f = forces(r, v, a, f_ext)
     tau = {i: r.S[i].power(f[i]) for i in inwards(r, f)}
     return joint_torques(model, model.gather(tau), nu, dnu)

@@ -21,19 +21,7 @@ from fallingcat.algorithms.held_wrenches import minus_torques_of_change
 from fallingcat.algorithms.joint_dynamics import passive_derivatives, rotor_inertias
 from fallingcat.algorithms.moving_axes import axis_derivatives
 from fallingcat.algorithms.pairs import Pairs
-from fallingcat.algorithms.posed import (
-    NO_FORCES,
-    PerBody,
-    Posed,
-    Vector,
-    Wrenches,
-    accelerations,
-    common,
-    inwards,
-    subtree_sums,
-    velocities,
-    velocity_products,
-)
+from fallingcat.algorithms.posed import NO_FORCES, PerBody, Posed, Vector, Wrenches, common, inwards, motions, subtree_sums
 from fallingcat.algorithms.representations import view_of
 from fallingcat.algorithms.rnea import forces as rnea_forces
 from fallingcat.model.model import WORLD, Model
@@ -76,8 +64,7 @@ def inverse_dynamics_derivatives(
 
 def base_wrench(r: Posed, nu: Vector, dnu: Vector, f_ext: Wrenches) -> list[Scalar]:
     """The first six torques of a robot in common coordinates, body-fixed: what all bodies together need."""
-    v = velocities(r, nu)
-    a = accelerations(r, velocity_products(r, nu, v), dnu, r.gravity)
+    v, a = motions(r, nu, dnu, r.gravity)
     return subtree_sums(r, rnea_forces(r, v, a, f_ext), Force.zero(r.root))[0].entries()
 
 
@@ -94,8 +81,7 @@ class AxisColumns(NamedTuple):
 def derivatives_in(r: Posed, nu: Vector, dnu: Vector, f_ext: Wrenches = NO_FORCES) -> InverseDynamicsDerivatives:
     """The derivatives for a robot that is in common coordinates already."""
     model = r.model
-    v = velocities(r, nu)
-    a = accelerations(r, velocity_products(r, nu, v), dnu, r.gravity)
+    v, a = motions(r, nu, dnu, r.gravity)
     Ic, Bc, Fc = r.I | {WORLD: Inertia.zero(r.root)}, factors(r, v), rnea_forces(r, v, a, f_ext)
     axes = {i: axis_columns(r, i, v, a, nu, dnu) for i in r.S}
     dq, dv, M = Pairs(model), Pairs(model), Pairs(model, symmetric=True)

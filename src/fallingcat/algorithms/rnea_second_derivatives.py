@@ -21,7 +21,7 @@ from typing import NamedTuple
 from fallingcat.algorithms.axes import Axes, axes
 from fallingcat.algorithms.christoffel import Tensor, mass_matrix_derivatives
 from fallingcat.algorithms.joint_dynamics import passive_second_derivatives
-from fallingcat.algorithms.posed import PerBody, Vector, accelerations, common, inwards, velocities, velocity_products
+from fallingcat.algorithms.posed import PerBody, Vector, common, inwards, motions
 from fallingcat.algorithms.rnea import force
 from fallingcat.algorithms.rnea_derivatives import AxisColumns, axis_columns, factors
 from fallingcat.model.model import WORLD, Model
@@ -165,8 +165,7 @@ def _by_descendants_of_both(a: Axes, at: list[AxisSubtree], tables: Tables, i: i
 def _axis_subtrees(model: Model, q: Vector, nu: Vector, dnu: Vector) -> tuple[Axes, list[AxisSubtree]]:
     """The axes of the robot in the order of nu, each with its columns and the composite quantities of its subtree."""
     r = common(model, q)
-    v = velocities(r, nu)
-    acceleration = accelerations(r, velocity_products(r, nu, v), dnu, r.gravity)
+    v, acceleration = motions(r, nu, dnu, r.gravity)
     Ic, Bc = r.I | {WORLD: Inertia.zero(r.root)}, factors(r, v)
     Fc = {i: force(r, i, v, acceleration) for i in r.I} | {WORLD: Force.zero(r.root)}
     for _ in inwards(r, Ic, Bc, Fc):
