@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fallingcat.algorithms.dense import Block, solve_symmetric
+from fallingcat.algorithms.dense import Block, Matrix, solve_symmetric
 from fallingcat.algorithms.kinematics import subtree_first_moments, world_transforms
 from fallingcat.algorithms.posed import (
     PerBody,
@@ -29,7 +29,7 @@ from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Inertia, Motion, Transform
 from fallingcat.spatial.coriolis import CoriolisFactor
-from fallingcat.spatial.vec3 import ZERO, Vec, add, cross, scale, sub, sym_full
+from fallingcat.spatial.vec3 import ZERO, Vec, add, cross, scale, skew, sub, sym_full
 
 
 @dataclass(frozen=True)
@@ -105,24 +105,18 @@ def _inertia_rates(r: Posed, v: PerBody[Motion]) -> PerBody[Inertia]:
 
 def centroidal_inertia(model: Model, q: Vector) -> Block:
     """I_G, 6 x 6: mass, and the inertia of the frozen robot about its centre of mass (paper 004, eq. 30, 31)."""
-    return _inertia_matrix(centroid(body(model, q)))
-
-
-def _inertia_matrix(g: Centroid) -> Block:
-    if g.robot.model.mass == 0.0:
-        return [[0.0] * 6 for _ in range(6)]
-    top: Block = [[g.robot.model.mass if r == s else 0.0 for s in range(6)] for r in range(3)]
-    return top + [[0.0, 0.0, 0.0, *row] for row in sym_full(g.Ic[WORLD].about_com())]
+    if model.mass == 0.0:
+        return Matrix.zero(6, 6).rows
+    I, zero = Matrix(sym_full(centroid(body(model, q)).Ic[WORLD].about_com())), Matrix.zero(3, 3)
+    return Matrix.blocks([[model.mass * Matrix.identity(3), zero], [zero, I]]).rows
 
 
 def centroidal_inertia_rate(model: Model, q: Vector, nu: Vector) -> Block:
     """The rate of the rotational part of I_G along nu, 3 x 3; the centre of mass it is about moves with p / m."""
     g = centroid(body(model, q))
     rate = _inertia_rates(g.robot, velocities(g.robot, nu))[WORLD]
-    p, c = rate.h, g.c
-    full = sym_full(rate.I)
-    pc = 2.0 * (p[0] * c[0] + p[1] * c[1] + p[2] * c[2])  # p^ c^ + c^ p^ = c p^T + p c^T - 2 (p . c) 1
-    return [[full[r][s] + c[r] * p[s] + p[r] * c[s] - (pc if r == s else 0.0) for s in range(3)] for r in range(3)]
+    p, c = Matrix(skew(rate.h)), Matrix(skew(g.c))
+    return (Matrix(sym_full(rate.I)) + (p @ c + c @ p)).rows  # as I_G = I + h^ c^, h = m c
 
 
 def centroidal_momentum(model: Model, q: Vector, nu: Vector) -> list[Scalar]:
