@@ -269,6 +269,30 @@ def test_no_width_cuts_numbers_or_names(
     assert {x for x in numbers if x not in narrow} == set()
 
 
+@pytest.mark.parametrize("fixed", [[], ["--fixed"]])
+def test_long_names_and_deep_trees_keep_their_shape(
+    fixed: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a line has no room for a link and its joint, each has a line of its own, in its place of the tree."""
+    b = fc.Builder("tall")
+    names = [f"segment_{k}_of_the_right_shoulder_link" for k in range(9)]
+    for k, name in enumerate(names):
+        b.link(name, mass=1.0 + k / 8, com=(0.01, -0.02123, 0.0312345), inertia=(0.0123456, 0, 0, 0.0234567, 0, 0.0298765))
+        if k:
+            b.joint(f"segment_{k}_of_the_right_shoulder_joint", "revolute", names[k - 1], name, lower=-2.53, upper=2.88)
+    path = fc.load(b).to_urdf(tmp_path / "tall.urdf")
+    lines = shown(80, ["report", str(path), *fixed, *UNTIMED], capsys, monkeypatch).splitlines()
+    tree = lines[next(k for k, line in enumerate(lines) if line.startswith("link")) :]
+    depths = [next(line.index(name) for line in tree if name in line) for name in names]
+    assert depths == sorted(set(depths))
+    joints = [f"segment_{k}_of_the_right_shoulder_joint" for k in range(1, 9)]
+    found = [next(line for line in tree if name in line) for name in joints]
+    assert all("-2.53 … 2.88" in line for line in found)
+    assert [line.index(name) for line, name in zip(found, joints, strict=True)] == [depth + 2 for depth in depths[1:]]
+    inertias = lines[next(k for k, line in enumerate(lines) if line.startswith("Inertias")) :]
+    assert [name for name in names if not any(line.startswith(f"{name} ") for line in inertias)] == names[:1] * bool(fixed)
+
+
 def test_report_with_another_base(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "cat", "--base", "tail_tip", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)

@@ -105,7 +105,8 @@ def widths_of(lines: Sequence[dict[str, Text]]) -> dict[str, int]:
 def fitted(
     lines: Sequence[dict[str, Text]], width: int, right: Sequence[str] = (), fold: Sequence[str] = (), drop: Sequence[str] = ()
 ) -> Table:
-    """A table that fits, with nothing cut: first columns in `drop` are left out, then those in `fold` go on in the next line.
+    """A table that fits, with nothing cut: first columns in `drop` are left out, then those in `fold` go on in the next line,
+    then all others.
 
     Every line has one text for each column; the order of its keys is that of the columns.
     """
@@ -117,7 +118,7 @@ def fitted(
     for name in drop:
         if excess() > 0:
             widths.pop(name, None)
-    for least, foldable in ((LEAST, fold), (1, fold), (1, tuple(widths))):
+    for least, foldable in ((LEAST, fold), (LEAST, tuple(widths)), (1, fold), (1, tuple(widths))):
         while excess() > 0 and (wide := [name for name in foldable if widths.get(name, 0) > least]):
             widths[max(wide, key=widths.__getitem__)] -= 1
     t = table(*widths, right=[k for k, name in enumerate(widths) if name in right])

@@ -125,13 +125,44 @@ def _tree_note(robot: Robot) -> str:
 
 
 def _tree(report: Report, width: int) -> Table:
-    """One line a body: where it hangs, what moves it, how heavy it is. Narrow terminals get thin branches and fewer columns."""
+    """One line a body: where it hangs, what moves it, how heavy it is.
+
+    Narrow terminals get thin branches and fewer columns, and then a joint has a line of its own under its link.
+    """
     drop = ("share", "type", "ν")
-    lines = _tree_lines(report, thin=False)
-    needed = sum(size + 2 for name, size in widths_of(lines).items() if name not in drop)
-    if needed > width:
-        lines = _tree_lines(report, thin=True)
-    return fitted(lines, width, right=("ν", "q", "kg"), fold=("joint", "limits", "link"), drop=drop)
+
+    def fits(lines: list[dict[str, Text]]) -> bool:
+        return sum(size + 2 for name, size in widths_of(lines).items() if name not in drop) <= width
+
+    lines = next((found for found in (_tree_lines(report, thin) for thin in (False, True)) if fits(found)), None)
+    if lines is None:
+        lines = _under_each_other(_tree_lines(report, thin=True))
+    return fitted(lines, width, right=("ν", "q", "kg"), fold=("limits", _PASSIVE), drop=drop)
+
+
+_PASSIVE = "damping, friction, armature"
+_OF_THE_LINK = ("link", "kg", "share")
+
+
+def _under_each_other(lines: list[dict[str, Text]]) -> list[dict[str, Text]]:
+    """Two lines a body: its link and, under it, its joint, with the branches that go on."""
+    found: list[dict[str, Text]] = []
+    branches = [_branch(line["link"].plain) for line in lines]
+    for line, branch, after in zip(lines, branches, [*branches[1:], ""], strict=True):
+        of_joint = {name: text for name, text in line.items() if name not in (*_OF_THE_LINK, "joint")}
+        if line["joint"]:
+            found.append({name: line[name] if name in _OF_THE_LINK else Text() for name in line})
+            going_on = branch[:-1] + ("│" if branch.endswith("├") else " ") + ("│" if len(after) > len(branch) else " ")
+            link = Text.assemble((f"{going_on} ", QUIET), line["joint"])
+            found.append({name: Text() for name in line} | {"link": link} | of_joint)
+        else:
+            found.append(dict(line))
+    return [{"link, joint" if name == "link" else name: x for name, x in line.items() if name != "joint"} for line in found]
+
+
+def _branch(text: str) -> str:
+    """The strokes before a name."""
+    return text[: len(text) - len(text.lstrip(" │├└"))]
 
 
 def _tree_lines(report: Report, thin: bool) -> list[dict[str, Text]]:
@@ -156,7 +187,7 @@ def _tree_lines(report: Report, thin: bool) -> list[dict[str, Text]]:
         if moved:
             line["q"] = Text(row.q)
         if dynamic:
-            line["damping, friction, armature"] = Text(row.passive, style=QUIET)
+            line[_PASSIVE] = Text(row.passive, style=QUIET)
         line["kg"] = Text(number(mass))
         line["share"] = Text.assemble((f"{bar(mass / heaviest, 6):<6}", "green"), f" {mass / (robot.mass or 1.0):4.0%}")
         lines.append(line)
@@ -236,7 +267,7 @@ def _inertias(report: Report, width: int) -> Any:
         }
         for of in report.bodies
     ]
-    shown = fitted(lines, width, right=("kg",), fold=("principal moments", "centre of mass", "body"))
+    shown = fitted(lines, width, right=("kg",), fold=("principal moments", "centre of mass"))
     bare = massless(report.robot)
     if not bare:
         return shown
