@@ -50,6 +50,7 @@ def test_names_and_outputs_need_no_python(ball: fc.Robot) -> None:
     assert f(q, nu, dnu, out=out) is out
     assert out.tobytes() == expected.tobytes()
     assert f(out=out, nu=nu, dnu=dnu, q=q) is out
+    assert f(q, nu, dnu, out=None).tobytes() == f(out=None, nu=nu, dnu=dnu, q=q).tobytes() == expected.tobytes()
     assert functools.partial(f, q, dnu=dnu)(nu=nu).tobytes() == expected.tobytes()
     before = robot.coriolis_terms(q, nu)
     copies = type(before)(*(x.copy() for x in before))
@@ -58,6 +59,7 @@ def test_names_and_outputs_need_no_python(ball: fc.Robot) -> None:
     assert type(again) is type(before)
     assert all(x is y and x.tobytes() == z.tobytes() for x, y, z in zip(again, before, copies, strict=True))
     assert g(q, nu, out=tuple(before)).M is before.M
+    assert g(q, nu, out=None).M.tobytes() == copies.M.tobytes()
 
 
 def test_odd_names_and_outputs_go_to_python(ball: fc.Robot) -> None:

@@ -21,8 +21,8 @@ from fallingcat.codegen.builder import Function
 from fallingcat.codegen.lanes import hexadecimal
 from fallingcat.task import Input, Output, Task
 
-BOUND = ("array_type", "float64", "tuple_type", "results_type", "check", "out")
-"""What `fc_bind` stores before the names of the inputs: types and names as objects, to be compared by identity."""
+BOUND = ("array_type", "float64", "tuple_type", "results_type", "check", "none", "out")
+"""What `fc_bind` stores before the names of the inputs: types, None and names as objects, to be compared by identity."""
 
 STACK_LIMIT = 4096
 """Doubles of workspace that may live on the stack."""
@@ -147,14 +147,16 @@ class _Entry:
         f.ret(f.call("ptr", "fc_PyErr_NoMemory"))
 
     def _arguments(self) -> tuple[str, str]:
-        """Where the arguments stand, and what was given as `out` or null."""
+        """Where the arguments stand, and what was given as `out`; null for nothing or None."""
         f, count = self.f, len(self.inputs)
         slots = f.alloca("ptr", count + 1)
         plain, named, ready = f.label("plain"), f.label("named"), f.label("ready")
         f.branch(f.same("%kwnames", "null"), plain, named)
         f.begin(named)
         f.require(f.call("i1", "fc_by_name", "ptr %args", "i64 %nargs", "ptr %kwnames", f"ptr {slots}"), self.python)
-        out, named = f.load("ptr", slots, 8 * count), f.block
+        given = f.load("ptr", slots, 8 * count)
+        out = f.value(f"select i1 {f.same(given, f.load('ptr', '@fc_none'))}, ptr null, ptr {given}")
+        named = f.block
         f.go(ready)
         f.begin(plain)
         f.branch(f.same("%nargs", str(count), "i64"), ready, self.python)

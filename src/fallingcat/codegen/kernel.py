@@ -146,7 +146,7 @@ class Kernel:
         names = [sys.intern(i.name) for i in self.task.inputs]
         # Without `evaluate`: the collector does not see what code keeps, and that of a derivative leads back to this kernel.
         check = partial(check_state, replace(self.task, evaluate=len))
-        bound = (np.ndarray, np.dtype(np.float64), tuple, self.task.results or tuple, check, sys.intern("out"), *names)
+        bound = (np.ndarray, np.dtype(np.float64), tuple, self.task.results or tuple, check, None, sys.intern("out"), *names)
         ctypes.PYFUNCTYPE(None, *[ctypes.py_object] * len(bound))(code.address("fc_bind"))(*bound)
         return code.address("fc_call"), (code, bound)
 
