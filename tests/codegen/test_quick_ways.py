@@ -62,6 +62,45 @@ def test_names_and_outputs_need_no_python(ball: fc.Robot) -> None:
     assert g(q, nu, out=None).M.tobytes() == copies.M.tobytes()
 
 
+def test_calls_that_only_ever_have_an_output_need_no_python(ball: fc.Robot) -> None:
+    """A loop that reuses its arrays from the first call on runs the code for one state, not that for batches."""
+    robot = fc.load(ball.description)
+    q, nu, dnu = ball.random_configuration(1), ball.random_velocity(2), ball.random_velocity(3)
+    expected, terms = ball.inverse_dynamics(q, nu, dnu), ball.coriolis_terms(q, nu)
+    for name, values, results in (("inverse_dynamics", (q, nu, dnu), (expected,)), ("coriolis_terms", (q, nu), tuple(terms))):
+        strided = tuple(np.zeros((*x.shape, 2))[..., 0] for x in results)
+        out = tuple(np.empty_like(x) for x in results)
+        for given in (strided, out):
+            getattr(robot, name)(*values, out=given if len(given) > 1 else given[0])
+            assert digest(given) == digest(results)
+        f = no_python(robot, name)
+        for x in out:
+            x[...] = 0.0
+        f(*values, out=out if len(out) > 1 else out[0])
+        assert digest(out) == digest(results)
+        assert robot.kernel(name)._batch is None
+    J = np.empty((6, robot.nv))
+    for _ in range(2):
+        assert robot.frame_jacobian(q, robot.frame_names[-1], out=J) is J
+    (found,) = robot.frame_jacobian.__self__.calls.values()
+    assert type(found.call) is type(len)
+    alias = dnu.copy()
+    assert fc.load(ball.description).inverse_dynamics(q, nu, alias, out=alias).tobytes() == expected.tobytes()
+
+
+def test_own_functions_with_outputs_and_batches(ball: fc.Robot) -> None:
+    """Each runs the code that it needs, and no other is made."""
+    q, nu = ball.random_configuration(1), ball.random_velocity(2)
+    f = fc.compile(lambda r, q, nu: r.mass_matrix(q) @ nu, ball)
+    out = np.empty(ball.nv)
+    assert f(q, nu, out=out) is out
+    assert f.kernel.entry_made
+    assert f.kernel._batch is None
+    g = fc.compile(lambda r, q, nu: r.mass_matrix(q) @ nu, ball)
+    assert g(q[None], nu[None])[0].tobytes() == out.tobytes() == f(q, nu).tobytes()
+    assert not g.kernel.entry_made
+
+
 def test_odd_names_and_outputs_go_to_python(ball: fc.Robot) -> None:
     robot = fc.load(ball.description)
     q, nu, dnu = ball.random_configuration(1), ball.random_velocity(2), ball.random_velocity(3)

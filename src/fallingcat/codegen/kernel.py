@@ -178,9 +178,8 @@ class Kernel:
         if outs is not None:
             return task.results(*outs) if task.results is not None else outs[0]
         batch = prepare(task, values, check=False)
-        if not batch.shape and out is None and cpython.fast_calls_possible():
-            check_quaternions(task, batch.arrays)
-            return self.entry(*map(_contiguous_copy, batch.arrays))
+        if not batch.shape and cpython.fast_calls_possible():
+            return self._one_state(batch.arrays, out)
         results = check_out(task, batch.shape, out)
         targets = results if out is None else _targets(results, batch.arrays)
         if not self._run(batch, [t.reshape(batch.count, o.size) for t, o in zip(targets, task.outputs, strict=True)]):
@@ -189,6 +188,18 @@ class Kernel:
             if target is not result:
                 result[...] = target
         check_results(task, batch.arrays, targets, batch.shape)
+        return answer(task, results, out)
+
+    def _one_state(self, arrays: Sequence[NDArray[Any]], out: Any) -> Any:
+        """By the code for one state, which calls that only ever have `out=` need as well: later ones run it directly."""
+        task = self.task
+        results = () if out is None else check_out(task, (), out)
+        check_quaternions(task, arrays)
+        found = self.entry(*map(_contiguous_copy, arrays))
+        if out is None:
+            return found
+        for result, x in zip(results, found if task.results is not None else (found,), strict=True):
+            result[...] = x
         return answer(task, results, out)
 
     def _contiguous_batch(self, values: tuple[Any, ...], out: Any) -> tuple[Array, ...] | None:

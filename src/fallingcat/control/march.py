@@ -37,10 +37,6 @@ class March:
         self._a: tuple[Array, ...] = tuple(self._K[:, 1])
         self._q = [np.empty((*self.rows, robot.nq)) for _ in range(stages)]
         self._w, self._term = np.empty((2, 2, *self.rows, robot.nv))
-        if not self.rows:
-            axes = {"wrenches": motion.forces["wrenches"].axes} if motion.forces else {}
-            robot._ready("forward_dynamics", **(motion.inputs if self._by_inputs else {}), **axes)
-            robot._ready("integrate")
         self._h = {c: _factor(c * motion.dt, shape, self.rows) for c in FACTORS}
 
     @property

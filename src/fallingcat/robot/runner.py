@@ -149,15 +149,6 @@ class Part:
         if key == (kernel.task.name,):
             has_code(self, kernel)
 
-    def _ready(self, name: str, **options: Any) -> None:
-        """Make the code of a function for one state, which calls with `out=` alone would go without."""
-        key = (name, *options.items())
-        if type(self._calls.get(key, None)) in (Kernel, type(None)):
-            getattr(self, name)  # the built-in function that is to get the code
-            kernel = self.kernel(name, **options)
-            _ = kernel.entry
-            self._remember(key, kernel)
-
     def _deferred(self, function: Callable[..., Any], values: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
         """A method with arguments of Dask or xarray: a lazy result, computed block by block."""
         from fallingcat.robot.deferred import defer_method

@@ -65,8 +65,9 @@ class CompiledFunction:
     def __call__(self, *values: Any, out: NDArray[np.float64] | None = None, **named: Any) -> Any:
         if named or len(values) != self._count:
             values = in_order(self.kernel.task, values, named, self._defaults)
+        call = self.kernel.entry if self.kernel.entry_made else self.kernel  # a batch needs no code for one state
         try:
-            return self.kernel.entry(*values) if out is None else self.kernel(*values, out=out)
+            return call(*values) if out is None else call(*values, out=out)
         except LazyArrayError:
             if out is not None:
                 raise
