@@ -32,6 +32,17 @@ def test_a_link_to_nothing_yet(tmp_path: Path) -> None:
     assert (tmp_path / "folder" / "later.txt").read_text() == "new"
 
 
+def test_links_in_a_circle_stay(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.symlink_to(other)
+    other.symlink_to(one)
+    for run in (files.check, lambda path: files.write(path, "new")):
+        with pytest.raises(fc.FallingCatError, match="symbolic links"):
+            run(one)
+    assert one.is_symlink()
+    assert other.is_symlink()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="devices of this kind are POSIX")
 def test_devices_stay_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "replace", None)  # nobody's devices are at stake when this fails
@@ -85,3 +96,11 @@ def test_a_new_file_is_as_readable_as_any(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.write_text("")
     assert files.write(tmp_path / "new", "").stat().st_mode == plain.stat().st_mode
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of this kind are POSIX")
+def test_a_private_file_stays_private(tmp_path: Path) -> None:
+    path = files.write(tmp_path / "page", "old")
+    path.chmod(0o600)
+    assert files.write(path, "new").stat().st_mode & 0o777 == 0o600
+    assert path.read_text() == "new"

@@ -5,6 +5,7 @@ And locks: files that one process holds at a time, until it releases them or end
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -36,7 +37,7 @@ def check(path: str | Path) -> Path:
     if str(path).endswith(("/", os.sep)) or os.path.isdir(target):
         raise FallingCatError(f"cannot write {str(path)!r}: it is a folder")
     try:
-        if stream(target) is None and (target.exists() or target.is_symlink()):
+        if stream(target) is None and (_real(target).exists() or target.is_symlink()):
             return target
         target.parent.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
@@ -86,12 +87,20 @@ def _write(target: Path, data: bytes) -> None:
     if opened is not None:
         _write_plainly(os.dup(opened), data)
         return
-    real = Path(os.path.realpath(target))
+    real = _real(target)
     if real.exists() and not stat.S_ISREG(real.stat().st_mode):
         _write_plainly(os.open(target, os.O_WRONLY), data)
         return
     real.parent.mkdir(parents=True, exist_ok=True)
     _replace(real, data)
+
+
+def _real(target: Path) -> Path:
+    """What a path leads to, there or not yet; raises OSError for links that lead nowhere but to each other."""
+    real = Path(os.path.realpath(target))
+    if real.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return real
 
 
 def _write_plainly(descriptor: int, data: bytes) -> None:
@@ -106,15 +115,15 @@ def _replace(target: Path, data: bytes) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
-        _usual_permissions(name)
+        _permissions_of(target, name)
         os.replace(name, target)
     except BaseException:
         os.unlink(name)
         raise
 
 
-def _usual_permissions(name: str) -> None:
-    """Temporary files are private; what is written is as readable as any new file."""
+def _permissions_of(target: Path, name: str) -> None:
+    """Temporary files are private; what is written is as readable as the file before it, or as any new file."""
     mask = os.umask(0)
     os.umask(mask)
-    os.chmod(name, 0o666 & ~mask)
+    os.chmod(name, stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~mask)
