@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from itertools import combinations
 from typing import Any
@@ -13,17 +14,24 @@ from test_same_bits import Array, states
 import fallingcat as fc
 from fallingcat.codegen import cpython, kernel, native
 from fallingcat.codegen.spread import plainly, spread
+from fallingcat.functions import FUNCTIONS
 
 AXES = ("body", "mixed", "inertial")
 TAKE_WRENCHES = (
     "inverse_dynamics", "forward_dynamics", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
     "gravity_torque_derivatives", "forward_dynamics_parameter_derivatives", "linearize",
+    "inverse_dynamics_geometric_derivatives", "forward_dynamics_geometric_derivatives",
 )  # fmt: skip
 
 
 def call(robot: fc.Robot, name: str, q: Array, nu: Array, dnu: Array, wrenches: Any) -> Any:
     values = (q,) if name == "gravity_torque_derivatives" else (q, nu, dnu)
     return getattr(robot, name)(*values, wrenches=wrenches)
+
+
+def test_these_are_all_that_take_wrenches() -> None:
+    methods = {name: getattr(fc.Robot, name, None) for name in FUNCTIONS}
+    assert sorted(n for n, f in methods.items() if f and "wrenches" in inspect.signature(f).parameters) == sorted(TAKE_WRENCHES)
 
 
 @pytest.mark.parametrize("name", TAKE_WRENCHES)
