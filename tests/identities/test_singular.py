@@ -220,6 +220,32 @@ def test_the_doctor_warns_of_a_singular_neutral_configuration() -> None:
     assert "forward dynamics impossible" in str(found[0])
 
 
+@pytest.mark.parametrize("offset", [0.0, 0.3])
+@pytest.mark.parametrize("where", ["beside", "beyond"])
+def test_the_doctor_warns_of_robots_with_followers(where: str, offset: float) -> None:
+    """A finger that follows another does not hide that a joint meets no inertia; turned off the axis, it is one."""
+    b = gimbal()
+    hand = "stand" if where == "beside" else "rod"
+    inertia = 0.01 if where == "beside" else 0.0
+    for finger in ("thumb", "index"):
+        b.link(finger, mass=0.1, com=(0, 0, 0.2), inertia=(inertia, 0, 0, inertia, 0, inertia))
+    b.joint("thumb", "revolute", hand, "thumb", axis=(1, 0, 0), xyz=(0, 0, 1))
+    b.joint("index", "revolute", hand, "index", axis=(1, 0, 0), xyz=(0, 0, 1), mimic="thumb", offset=offset)
+    found = [f for f in fc.diagnose(b) if "neutral configuration" in str(f)]
+    robot = fc.load(b, floating=False)
+    singular = is_singular_at(robot)
+    assert singular == (where == "beside" or offset == 0.0)
+    assert [("'first'" in str(f), "forward dynamics impossible" in str(f)) for f in found] == [(True, True)] * singular
+
+
+def is_singular_at(robot: fc.Robot) -> bool:
+    try:
+        robot.inverse_mass_matrix(robot.neutral())
+    except fc.SingularError:
+        return True
+    return False
+
+
 def test_a_long_chain_is_not_taken_for_singular() -> None:
     """The further out the mass, the larger the bound of a pivot that does not grow with it."""
     b = fc.Builder("chain")

@@ -47,11 +47,11 @@ def check_moving_tips(description: Description, bodies: list[WeldedBody], report
 def check_neutral(description: Description, bodies: list[WeldedBody], report: Report) -> None:
     """Warns of joints that meet no inertia at the neutral configuration: forward dynamics is impossible there.
 
-    Articulated bodies from the tips inwards: D = S^T IA S is what a joint meets when those beyond it give way. Robots with
-    mimic joints are left out, whose joints do not give way one by one.
+    Articulated bodies from the tips inwards: D = S^T IA S is what a joint meets when those beyond it give way. Joints that move
+    with others, by <mimic>, are held: they do not give way one by one, and whoever meets no inertia then meets none at all.
     """
-    if any(joint.mimic is not None for joint in description.joints):
-        return
+    followers = resolve([joint for joint in description.joints if joint.type != "fixed"])
+    held = {*followers, *(following.leader for following in followers.values())}
     articulated = {body.links[0].name: body.inertia.copy() for body in bodies}
     composite = {body.links[0].name: body.inertia.copy() for body in bodies}
     parents = {joint.child: body for body in bodies for joint in body.child_joints}
@@ -78,7 +78,8 @@ def check_neutral(description: Description, bodies: list[WeldedBody], report: Re
         S = _motions(joint)
         U = articulated[name] @ S
         D, carried = S.T @ U, S.T @ composite[name] @ S
-        singular = np.linalg.eigvalsh(D)[0] <= _ZERO_PIVOT * np.trace(carried)
+        gives_way = joint.name not in held
+        singular = gives_way and np.linalg.eigvalsh(D)[0] <= _ZERO_PIVOT * np.trace(carried)
         if singular:
             all_move = False
             report.warning(
@@ -86,9 +87,14 @@ def check_neutral(description: Description, bodies: list[WeldedBody], report: Re
                 "without moving any mass: the mass matrix is singular there, and forward dynamics impossible",
                 hint="give the links rotational inertia, or start elsewhere", element=joint_label(joint), line=joint.line,
             )  # fmt: skip
-        passed = articulated[name] if singular else articulated[name] - U @ np.linalg.solve(D, U.T)
+        moves = gives_way and not singular
+        passed = articulated[name] - U @ np.linalg.solve(D, U.T) if moves else articulated[name]
         parent = parents[joint.child]
-        X = _to_child(*parent.places[joint.name])
+        R, p = parent.places[joint.name]
+        if joint.name in followers:
+            turn, slide = np.split(followers[joint.name].offset * S[:, 0], 2)
+            R, p = R @ _rotation(turn), p + R @ slide
+        X = _to_child(R, p)
         articulated[parent.links[0].name] += X.T @ passed @ X
         composite[parent.links[0].name] += X.T @ composite[name] @ X
 
@@ -104,8 +110,18 @@ def _base_is_singular(articulated: Array, composite: Array) -> bool:
 
 def _to_child(R: Array, p: Array) -> Array:
     """The motion transform (angular, linear) to a frame with this rotation and position."""
-    cross = np.array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])
-    return np.block([[R.T, np.zeros((3, 3))], [-R.T @ cross, R.T]])
+    return np.block([[R.T, np.zeros((3, 3))], [-R.T @ _hat(p), R.T]])
+
+
+def _rotation(turn: Array) -> Array:
+    """By a rotation vector (Rodrigues)."""
+    angle, W = float(np.linalg.norm(turn)), _hat(turn)
+    return np.eye(3) + np.sinc(angle / np.pi) * W + 0.5 * np.sinc(angle / (2.0 * np.pi)) ** 2 * W @ W
+
+
+def _hat(p: Array) -> Array:
+    """[p x]"""
+    return np.array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])
 
 
 def _report_zero_inertia(joint: Joint, body: WeldedBody, weightless: bool, armature: bool, report: Report) -> None:
