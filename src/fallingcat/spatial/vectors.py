@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import Self, overload
 
 from fallingcat.errors import FrameError
 from fallingcat.scalar import Scalar
@@ -19,42 +19,51 @@ Frame = int | str
 """A body's index, WORLD, or the name of a frame."""
 
 
-def _same(a: Motion | Force, b: Motion | Force) -> None:
+def _same(a: SpatialVector, b: SpatialVector) -> None:
     if a.frame != b.frame:
         raise FrameError(f"frames differ: {a.frame!r} and {b.frame!r}; transform one of the quantities first")
 
 
 @dataclass(frozen=True, slots=True)
-class Motion:
-    """A twist, or anything that transforms like one (accelerations, joint axes)."""
+class SpatialVector:
+    """Six numbers with a frame: what twists and wrenches have in common. Only vectors of one kind and one frame add."""
 
     lin: Vec
     ang: Vec
     frame: Frame
 
-    @staticmethod
-    def zero(frame: Frame) -> Motion:
-        return Motion(ZERO, ZERO, frame)
+    @classmethod
+    def zero(cls, frame: Frame) -> Self:
+        return cls(ZERO, ZERO, frame)
 
-    @staticmethod
-    def of(x: Sequence[Scalar], frame: Frame) -> Motion:
-        return Motion((x[0], x[1], x[2]), (x[3], x[4], x[5]), frame)
+    @classmethod
+    def of(cls, x: Sequence[Scalar], frame: Frame) -> Self:
+        """From the entries (linear; angular)."""
+        return cls((x[0], x[1], x[2]), (x[3], x[4], x[5]), frame)
 
-    def __add__(self, other: Motion) -> Motion:
+    def entries(self) -> list[Scalar]:
+        return [*self.lin, *self.ang]
+
+    def __add__(self, other: Self) -> Self:
         _same(self, other)
-        return Motion(add(self.lin, other.lin), add(self.ang, other.ang), self.frame)
+        return type(self)(add(self.lin, other.lin), add(self.ang, other.ang), self.frame)
 
-    def __sub__(self, other: Motion) -> Motion:
+    def __sub__(self, other: Self) -> Self:
         _same(self, other)
-        return Motion(sub(self.lin, other.lin), sub(self.ang, other.ang), self.frame)
+        return type(self)(sub(self.lin, other.lin), sub(self.ang, other.ang), self.frame)
 
-    def __neg__(self) -> Motion:
-        return Motion(neg(self.lin), neg(self.ang), self.frame)
+    def __neg__(self) -> Self:
+        return type(self)(neg(self.lin), neg(self.ang), self.frame)
 
-    def __mul__(self, s: Scalar) -> Motion:
-        return Motion(scale(s, self.lin), scale(s, self.ang), self.frame)
+    def __mul__(self, s: Scalar) -> Self:
+        return type(self)(scale(s, self.lin), scale(s, self.ang), self.frame)
 
     __rmul__ = __mul__
+
+
+@dataclass(frozen=True, slots=True)
+class Motion(SpatialVector):
+    """A twist, or anything that transforms like one (accelerations, joint axes)."""
 
     @overload
     def cross(self, other: Motion) -> Motion: ...
@@ -74,44 +83,10 @@ class Motion:
         _same(self, force)
         return dot(self.lin, force.lin) + dot(self.ang, force.ang)
 
-    def entries(self) -> list[Scalar]:
-        return [*self.lin, *self.ang]
-
 
 @dataclass(frozen=True, slots=True)
-class Force:
+class Force(SpatialVector):
     """A wrench, or a momentum."""
-
-    lin: Vec
-    ang: Vec
-    frame: Frame
-
-    @staticmethod
-    def zero(frame: Frame) -> Force:
-        return Force(ZERO, ZERO, frame)
-
-    @staticmethod
-    def of(x: Sequence[Scalar], frame: Frame) -> Force:
-        return Force((x[0], x[1], x[2]), (x[3], x[4], x[5]), frame)
-
-    def __add__(self, other: Force) -> Force:
-        _same(self, other)
-        return Force(add(self.lin, other.lin), add(self.ang, other.ang), self.frame)
-
-    def __sub__(self, other: Force) -> Force:
-        _same(self, other)
-        return Force(sub(self.lin, other.lin), sub(self.ang, other.ang), self.frame)
-
-    def __neg__(self) -> Force:
-        return Force(neg(self.lin), neg(self.ang), self.frame)
-
-    def __mul__(self, s: Scalar) -> Force:
-        return Force(scale(s, self.lin), scale(s, self.ang), self.frame)
-
-    __rmul__ = __mul__
-
-    def entries(self) -> list[Scalar]:
-        return [*self.lin, *self.ang]
 
 
 @dataclass(frozen=True, slots=True)
