@@ -44,7 +44,7 @@ DOORS = {
     "motion",
     "deploy": "errors text suggest choices task model codegen functions control robot",
     "frameworks": "errors text suggest choices scalar lazy task trace arrays codegen functions control robot",
-    "converters": "errors suggest model arrays robot",
+    "converters": "errors suggest choices model arrays robot",
     "reference": "errors lazy model algorithms robot",
     # what commands show: one direction among them
     "apps": "errors text files",

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from fallingcat.choices import check_representation
 from fallingcat.converters import conventions
 from fallingcat.converters.converter import Converter as Converter
 from fallingcat.converters.converter import PoseAndJoints as PoseAndJoints
-from fallingcat.errors import InputError
 from fallingcat.model.joints import Representation
 
 if TYPE_CHECKING:
@@ -71,6 +71,5 @@ def rbdl(robot: Robot, joint_names: Names = None) -> Converter:
 
 
 def _with_pose(library: str, representation: str, any_base: bool) -> conventions.Convention:
-    if representation not in ("body", "mixed", "inertial"):
-        raise InputError("unknown representation", expected="'body', 'mixed' or 'inertial'", got=repr(representation))
+    check_representation(representation)
     return conventions.with_pose(library, representation, any_base)
