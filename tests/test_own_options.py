@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
+from fallingcat.choices import REPRESENTATIONS
 from fallingcat.functions import FUNCTIONS
 from fallingcat.robot.formulas import Formulas
 from fallingcat.trace import interpret
 
-REPRESENTATIONS = ("body", "mixed", "inertial")
 OPTIONS: dict[str, tuple[Any, ...]] = {
     "representation": REPRESENTATIONS,
     "target_representation": (None, "inertial"),

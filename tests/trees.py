@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 import fallingcat as fc
 from fallingcat.algorithms import configuration
 from fallingcat.arrays import eager
+from fallingcat.choices import REPRESENTATIONS as REPRESENTATIONS
 from fallingcat.model.description import Inertial
 from fallingcat.model.model import Model
 
@@ -27,12 +28,19 @@ ONE_AXIS = ("revolute", "continuous", "prismatic", "helical")
 ON_R = (*ONE_AXIS, "cylindrical", "universal")
 """Joints whose velocities are rates of coordinates."""
 ALL = (*ONE_AXIS, "cylindrical", "planar", "universal", "spherical", "floating")
-REPRESENTATIONS = ("body", "mixed", "inertial")
 GRAVITY = (1.0, -2.0, -9.0)
 """Along no axis."""
 
 STEP = 1e-20
 """Of the complex step: its square vanishes against any number of double precision."""
+
+# Largest relative errors, as `relative_error` has them
+ONE_FORMULA = 1e-14
+"""Of one formula: a few roundings."""
+TIGHT = 1e-12
+"""Of what is evaluated by recursions: some hundred roundings."""
+SOLVED = 1e-10
+"""Of what was divided by a mass matrix, whose condition number comes in."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -233,6 +241,11 @@ def relative_error(x: Any, y: Any) -> float:
 def hat(w: Array) -> Array:
     """w^ with w^ x = w cross x."""
     return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
+
+
+def ad(v: Any) -> Array:
+    """v x on twists (linear; angular)."""
+    return np.block([[hat(v[3:]), hat(v[:3])], [np.zeros((3, 3)), hat(v[3:])]])
 
 
 def vee(W: Array) -> Array:

@@ -14,9 +14,7 @@ from hypothesis import given, settings
 
 import fallingcat as fc
 from fallingcat.robot.formulas import Formulas
-from trees import Array, Plain, condition, floating, load, plain, relative_error, seeds, state, trees
-
-TIGHT = 1e-12
+from trees import TIGHT, Array, Plain, condition, floating, load, plain, relative_error, seeds, state, trees
 
 
 def drone() -> fc.Builder:

@@ -11,9 +11,7 @@ from hypothesis import given, settings
 import fallingcat as fc
 from fallingcat.arrays import eager
 from fallingcat.functions import task
-from trees import ALL, floating, load, relative_error, representations, seeds, state, trees
-
-TIGHT = 1e-12
+from trees import ALL, TIGHT, floating, load, relative_error, representations, seeds, state, trees
 
 
 @settings(max_examples=10)

@@ -17,6 +17,7 @@ from trees import (
     GRAVITY,
     ON_R,
     ONE_AXIS,
+    TIGHT,
     Array,
     Plain,
     body_velocity,
@@ -28,8 +29,6 @@ from trees import (
     state,
 )
 
-TIGHT = 1e-12
-"""Relative to the largest entry, or to one."""
 FACTORIZATIONS = ("christoffel", "body")
 
 

@@ -18,6 +18,7 @@ from fallingcat.algorithms import configuration, crba
 from fallingcat.model.model import Model
 from trees import (
     ON_R,
+    TIGHT,
     Array,
     body_velocity,
     derivative,
@@ -32,8 +33,6 @@ from trees import (
     trees,
 )
 
-TIGHT = 1e-12
-"""Relative to the largest entry, or to one."""
 FACTORIZATIONS = ("christoffel", "body")
 
 few = settings(max_examples=15)

@@ -27,6 +27,7 @@ from spread import first
 from trees import (
     ALL,
     ONE_AXIS,
+    TIGHT,
     Array,
     condition,
     derivative,
@@ -42,8 +43,6 @@ from trees import (
     trees,
 )
 
-TIGHT = 1e-12
-"""Relative to the largest entry, or to one: some hundred roundings."""
 CHAIN = ("revolute", "prismatic", "helical", "cylindrical", "spherical")
 """Joints with constant axes, one or several: what the paper implements."""
 

@@ -13,6 +13,8 @@ from fallingcat.algorithms import energy
 from trees import (
     GRAVITY,
     REPRESENTATIONS,
+    SOLVED,
+    TIGHT,
     derivative,
     floating,
     load,
@@ -26,11 +28,6 @@ from trees import (
     stepped,
     trees,
 )
-
-TIGHT = 1e-12
-"""For what is evaluated: a few roundings."""
-SOLVED = 1e-10
-"""For what was divided by a mass matrix, whose condition number comes in."""
 
 few = settings(max_examples=20)
 

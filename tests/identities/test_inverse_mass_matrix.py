@@ -10,10 +10,7 @@ import fallingcat as fc
 from fallingcat.algorithms import aba_derivatives, crba, minverse
 from fallingcat.functions import task
 from fallingcat.trace import trace
-from trees import ALL, ONE_AXIS, condition, floating, load, random_tree, relative_error, seeds, state, trees
-
-TIGHT = 1e-12
-"""Relative to the largest entry, or to one: some hundred roundings."""
+from trees import ALL, ONE_AXIS, TIGHT, condition, floating, load, random_tree, relative_error, seeds, state, trees
 
 few = settings(max_examples=15)
 

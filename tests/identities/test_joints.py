@@ -18,6 +18,8 @@ from fallingcat.model import joints as J
 from fallingcat.model.description import Joint, Pose
 from trees import (
     ONE_AXIS,
+    SOLVED,
+    TIGHT,
     Array,
     floating,
     leader,
@@ -34,11 +36,6 @@ from trees import (
     vee,
     without_mimics,
 )
-
-TIGHT = 1e-12
-"""For what is evaluated: a few roundings."""
-SOLVED = 1e-10
-"""For what was divided by a mass matrix, whose condition number comes in."""
 
 few = settings(max_examples=20)
 

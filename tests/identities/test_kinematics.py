@@ -12,6 +12,7 @@ from scipy.linalg import expm
 import fallingcat as fc
 from fallingcat.algorithms import kinematics
 from trees import (
+    TIGHT,
     Array,
     Plain,
     body_velocity,
@@ -29,9 +30,6 @@ from trees import (
     trees,
     vee,
 )
-
-TIGHT = 1e-12
-"""A few roundings, relative to the largest entry or to one."""
 
 few = settings(max_examples=20)
 

@@ -22,7 +22,9 @@ from spread import one_in
 from trees import (
     ALL,
     GRAVITY,
+    REPRESENTATIONS,
     STEP,
+    TIGHT,
     Array,
     Plain,
     body_velocity,
@@ -36,9 +38,6 @@ from trees import (
     stepped,
     trees,
 )
-
-TIGHT = 1e-12
-VELOCITIES = ("body", "mixed", "inertial")
 
 few = settings(max_examples=10)
 floating = st.booleans()
@@ -95,7 +94,7 @@ def differenced(robot: fc.Robot, q: Array, nu: Array, tau: Array, velocity: str)
     return A, B
 
 
-@pytest.mark.parametrize(("type_", "velocity"), one_in(3, ALL, VELOCITIES))
+@pytest.mark.parametrize(("type_", "velocity"), one_in(3, ALL, REPRESENTATIONS))
 def test_against_differences_of_the_group(type_: str, velocity: str) -> None:
     """Every block of A and B, for every joint type, without any formula of the paper."""
     robot = plain(fc.load(random_tree(11, joints=2, types=(type_,), fixed=0.0), gravity=GRAVITY))
@@ -164,7 +163,7 @@ def check(robot: fc.Robot, q: Array, nu: Array, dnu: Array, velocity: str, wrenc
     return relative_error(L.A, A)
 
 
-@pytest.mark.parametrize("velocity", VELOCITIES)
+@pytest.mark.parametrize("velocity", REPRESENTATIONS)
 @pytest.mark.parametrize("base", ["floating", "fixed"])
 @pytest.mark.parametrize("type_", ALL)
 def test_against_a_complex_step(type_: str, base: str, velocity: str) -> None:
@@ -176,7 +175,7 @@ def test_against_a_complex_step(type_: str, base: str, velocity: str) -> None:
 
 
 @few
-@given(trees(5), floating, seeds, st.sampled_from(VELOCITIES))
+@given(trees(5), floating, seeds, st.sampled_from(REPRESENTATIONS))
 def test_random_trees(builder: fc.Builder, floats: bool, seed: int, velocity: str) -> None:
     """Mixed joint types, joints that follow others, joint dynamics, external wrenches."""
     robot = plain(fc.load(builder, floating=floats, gravity=GRAVITY, joint_dynamics=True))
@@ -195,7 +194,7 @@ ORIENTATIONS = {
 }
 
 
-@pytest.mark.parametrize("velocity", VELOCITIES)
+@pytest.mark.parametrize("velocity", REPRESENTATIONS)
 def test_every_orientation_of_the_base(velocity: str, rng: np.random.Generator) -> None:
     """Gimbal lock, upside down, random: always the same precision, 1e-10 and better, because nothing is singular."""
     robot = fc.load("tree9")
@@ -273,7 +272,7 @@ def test_batches_and_joint_torques(rng: np.random.Generator) -> None:
     Q = np.array([robot.random_configuration(rng) for _ in range(7)])
     V, U = rng.normal(size=(7, robot.nv)), rng.normal(size=(7, robot.n))
     tau = np.concatenate([np.zeros((7, 6)), U], axis=1)
-    for velocity in VELOCITIES:
+    for velocity in REPRESENTATIONS:
         many = robot.linearize(Q, V, U, representation=velocity)
         assert many.A.shape == (7, 2 * robot.nv, 2 * robot.nv)
         assert many.B.shape == (7, 2 * robot.nv, robot.n)

@@ -13,19 +13,9 @@ import pytest
 from hypothesis import given, settings
 
 import fallingcat as fc
-from trees import Array, floating, load, random_tree, relative_error, representations, seeds, state, trees
+from trees import TIGHT, Array, ad, floating, hat, load, random_tree, relative_error, representations, seeds, state, trees
 
-TIGHT = 1e-12
 few = settings(max_examples=10)
-
-
-def hat(x: Any) -> Any:
-    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
-
-
-def ad(v: Any) -> Any:
-    """v x on twists."""
-    return np.block([[hat(v[3:]), hat(v[:3])], [np.zeros((3, 3)), hat(v[3:])]])
 
 
 def newton(v: Any, I: Any) -> Any:

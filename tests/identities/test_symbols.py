@@ -18,6 +18,7 @@ from fallingcat.algorithms import crba
 from spread import first
 from trees import (
     ON_R,
+    TIGHT,
     Array,
     Plain,
     derivative,
@@ -32,9 +33,6 @@ from trees import (
     state,
     trees,
 )
-
-TIGHT = 1e-12
-"""Relative to the largest entry, or to one."""
 
 few = settings(max_examples=12)
 

@@ -19,6 +19,7 @@ from trees import (
     ALL,
     GRAVITY,
     REPRESENTATIONS,
+    TIGHT,
     Array,
     body_velocity,
     floating,
@@ -33,7 +34,6 @@ from trees import (
     vee,
 )
 
-TIGHT = 1e-12
 few = settings(max_examples=10)
 
 

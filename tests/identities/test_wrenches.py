@@ -16,10 +16,9 @@ import fallingcat as fc
 from fallingcat.algorithms import aba, kinematics, rnea
 from fallingcat.algorithms.kinematics import body_forces
 from fallingcat.model.model import Model
-from trees import ALL, Array, Plain, condition, derivative, floating, load, relative_error, seeds, state, trees
+from trees import ALL, TIGHT, Array, Plain, condition, derivative, floating, load, relative_error, seeds, state, trees
 
 AXES = ("body", "mixed", "inertial")
-TIGHT = 1e-12
 few = settings(max_examples=12)
 any_axes = st.sampled_from(AXES)
 

@@ -21,10 +21,23 @@ from fallingcat.apps.papers import space_robot as space
 from fallingcat.reference import paper000, paper001
 from fallingcat.reference.paper000 import ad, hat
 from fallingcat.reference.paper003 import adt, skew_factor
-from trees import ON_R, ONE_AXIS, Array, derivative, load, moved, plain, random_tree, relative_error, slope, state, stepped
+from trees import (
+    ON_R,
+    ONE_AXIS,
+    STEP,
+    TIGHT,
+    Array,
+    derivative,
+    load,
+    moved,
+    plain,
+    random_tree,
+    relative_error,
+    slope,
+    state,
+    stepped,
+)
 
-TIGHT = 1e-12
-H = 1e-20
 """Of complex steps."""
 
 
@@ -62,14 +75,14 @@ def test_000_66_two_accelerations_with_the_same_derivatives(by: str) -> None:
     case = Case(1)
 
     def stepped_by(name: str) -> tuple[Array, Array]:
-        e = np.random.default_rng(3).normal(size=6 if name in ("H", "v") else case.system.n) * H * 1j
+        e = np.random.default_rng(3).normal(size=6 if name in ("H", "v") else case.system.n) * STEP * 1j
         if name == "H":
             t = case.table4(H=case.exp(e))
         elif name == "v":
             t = case.table4(v_A=case.v_A + e)
         else:
             t = case.table4(**{name: getattr(case, name) + e})
-        return tuple(np.array(x).imag / H for x in (t.a_r, t.a_vp))  # type: ignore[return-value]
+        return tuple(np.array(x).imag / STEP for x in (t.a_r, t.a_vp))  # type: ignore[return-value]
 
     left, right = stepped_by(by)
     assert relative_error(left, right) < TIGHT
@@ -89,7 +102,7 @@ def test_000_proposition_4(seed: int) -> None:
         at_base = paper000.transformed(case.H, x)
         assert relative_error(at_base, case.X_A @ x) < TIGHT
         assert relative_error(at_base[:3], R.T @ (x[:3] + np.cross(x[3:], o))) < TIGHT
-        columns = [paper000.transformed(case.exp(e), x).imag / H for e in np.eye(6) * H * 1j]
+        columns = [paper000.transformed(case.exp(e), x).imag / STEP for e in np.eye(6) * STEP * 1j]
         found = paper000.transformed_by_pose(case.H, x)
         assert relative_error(found, np.array(columns).T) < TIGHT
         assert relative_error(found, ad(at_base)) < TIGHT
@@ -264,7 +277,7 @@ def test_001_74_the_law_of_the_symbols(seed: int) -> None:
         q = a @ x + b @ x @ x / 2
         return A(x).T @ np.array(crba.mass_matrix(robot.model, list(q))) @ A(x)
 
-    dM = np.stack([M_bar(x + 1j * H * e).imag / H for e in np.eye(n)], axis=-1)
+    dM = np.stack([M_bar(x + 1j * STEP * e).imag / STEP for e in np.eye(n)], axis=-1)
     expected = 0.5 * (dM + np.swapaxes(dM, 1, 2) - np.einsum("jki->ijk", dM))
     q = a @ x + b @ x @ x / 2
     G, M = robot.christoffel_symbols(q), robot.mass_matrix(q)

@@ -27,10 +27,7 @@ from fallingcat.model.model import WORLD
 from fallingcat.reference import paper000 as P
 from fallingcat.reference.paper003 import adt
 from fallingcat.reference.paper003_claims import Moment
-from trees import ONE_AXIS, Array, Plain, derivative, load, plain, random_tree, relative_error, state
-
-TIGHT = 1e-12
-
+from trees import ONE_AXIS, TIGHT, Array, Plain, derivative, load, plain, random_tree, relative_error, state
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Paper 000

@@ -9,11 +9,9 @@ import pytest
 
 import fallingcat as fc
 from fallingcat.reference import paper000 as P
-from trees import ONE_AXIS, Array, plain, random_tree, relative_error, state
+from trees import ONE_AXIS, STEP, TIGHT, Array, plain, random_tree, relative_error, state
 
-TIGHT = 1e-12
 GRAVITY = (1.0, -2.0, -9.0)
-H = 1e-20
 TREES = [*range(5), "tree9"]
 
 
@@ -49,7 +47,7 @@ class Case:
         """The derivative of Table 4 by a complex step, with the body-fixed twist held fixed where H moves."""
         columns = []
         count = 6 if by in ("H", "v") else self.system.n
-        for e in np.eye(count) * H * 1j:
+        for e in np.eye(count) * STEP * 1j:
             if by == "H":
                 moved = self.exp(e)
                 R, o = moved[:3, :3], moved[:3, 3]
@@ -59,7 +57,7 @@ class Case:
                 t = self.table4(v_A=self.v_A + np.linalg.solve(self.X_A, e))
             else:
                 t = self.table4(**{by: getattr(self, by) + e})
-            columns.append(t.tau.imag / H)
+            columns.append(t.tau.imag / STEP)
         return np.array(columns).T
 
     def library(self) -> tuple[Array, Array, Array, Array]:
@@ -112,7 +110,7 @@ def test_table5_as_printed(case: Case) -> None:
     assert relative_error(printed - P.table7(t) @ P.ad(t.v[0]), D1) < TIGHT
     assert relative_error(P.table5(t, printed={"0.3"}), D1) > 0.1
     # with the inertial twist held fixed, the printed line is right: the table and (82) are about different states
-    fixed = [case.table4(H=case.exp(e)).tau.imag / H for e in np.eye(6) * H * 1j]
+    fixed = [case.table4(H=case.exp(e)).tau.imag / STEP for e in np.eye(6) * STEP * 1j]
     assert relative_error(printed, np.array(fixed).T) < TIGHT
 
 

@@ -12,9 +12,8 @@ from fallingcat.algorithms import crba
 from fallingcat.apps.papers import paper001_numbers as numbers
 from fallingcat.reference import paper001 as P
 from fallingcat.reference.paper000 import ad, hat
-from trees import ONE_AXIS, Array, Plain, derivative, plain, random_tree, relative_error, state
+from trees import ONE_AXIS, TIGHT, Array, Plain, derivative, plain, random_tree, relative_error, state
 
-TIGHT = 1e-12
 FACTORIZATIONS = ("christoffel", "body")
 
 

@@ -14,16 +14,12 @@ import pytest
 import fallingcat as fc
 from fallingcat.algorithms import crba
 from fallingcat.algorithms.kinematics import frame_pose
-from trees import Array, Plain, body_velocity, derivative, plain, random_tree, relative_error, state
+from trees import Array, Plain, ad, body_velocity, derivative, hat, plain, random_tree, relative_error, state
 
 RIGHT, WRONG = 1e-12, 0.1
 GRAVITY = (1.0, -2.0, -9.0)
 MIXED: Any = "mixed"
 ZERO = np.zeros((3, 3))
-
-
-def hat(w: Array) -> Array:
-    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
 
 
 def robot_of(seed: int = 0, joints: int = 5, **options: Any) -> Plain:
@@ -73,9 +69,6 @@ def test_erratum_1_the_coriolis_matrix_of_a_body() -> None:
     assert relative_error(not_skew, -not_skew.T) > WRONG
 
     # an admissible one: C = B(v, I) + I ad((v; 0)), for the twist with its rates in a frame that moves along but does not turn
-    def ad(v: Array) -> Array:
-        return np.block([[hat(v[3:]), hat(v[:3])], [ZERO, hat(v[3:])]])
-
     h = b.I @ b.v
     B = 0.5 * (-ad(b.v).T @ b.I - np.block([[ZERO, hat(h[:3])], [hat(h[:3]), hat(h[3:])]]) - b.I @ ad(b.v))
     C = B + b.I @ ad(np.concatenate([b.v[:3], np.zeros(3)]))

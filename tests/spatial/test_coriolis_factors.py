@@ -9,18 +9,9 @@ import pytest
 
 from fallingcat.spatial import Inertia, Motion
 from fallingcat.spatial.coriolis import CoriolisFactor, NewtonFactor, SkewFactor
+from trees import ONE_FORMULA, ad, hat
 
-TIGHT = 1e-14
 SEEDS = range(5)
-
-
-def hat(x: Any) -> np.ndarray:
-    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
-
-
-def ad(v: Any) -> np.ndarray:
-    """v x on twists (linear; angular)."""
-    return np.block([[hat(v[3:]), hat(v[:3])], [np.zeros((3, 3)), hat(v[3:])]])
 
 
 def swapped(f: Any) -> np.ndarray:
@@ -47,7 +38,7 @@ def motion(x: Any) -> Motion:
 
 def close(found: Any, expected: Any) -> None:
     expected = np.asarray(expected)
-    assert np.abs(np.asarray(found) - expected).max() < TIGHT * max(1.0, np.abs(expected).max())
+    assert np.abs(np.asarray(found) - expected).max() < ONE_FORMULA * max(1.0, np.abs(expected).max())
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -8,18 +8,13 @@ import pytest
 
 from fallingcat.errors import FrameError
 from fallingcat.spatial import ArticulatedInertia, AxisRotation, Force, Inertia, MatrixRotation, Motion, Transform, so3
-from trees import relative_error
+from trees import ONE_FORMULA, hat, relative_error
 
-TIGHT = 1e-14
 KINDS = [float, complex, mpmath.mpf]
 
 
 def real(x: object) -> np.ndarray:
     return np.vectorize(lambda y: float(y.real), otypes=[float])(np.array(x, dtype=object))
-
-
-def hat(w: np.ndarray) -> np.ndarray:
-    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
 
 
 def body(rng: np.random.Generator, frame: str = "a", kind: type = float) -> tuple[Inertia, np.ndarray]:
@@ -62,11 +57,11 @@ def test_rigid_inertia_is_its_matrix(kind: type, rng: np.random.Generator) -> No
     """Ten numbers, the 6 x 6 matrix, and the momentum I v."""
     I, dense = body(rng, kind=kind)
     v = Motion.of([kind(x) for x in rng.normal(size=6)], "a")
-    assert relative_error(real(I.matrix()), dense) < TIGHT
-    assert relative_error(real((I @ v).entries()), dense @ real(v.entries())) < TIGHT
-    assert relative_error(real(Inertia.of(I.parameters(), "a").matrix()), dense) < TIGHT
+    assert relative_error(real(I.matrix()), dense) < ONE_FORMULA
+    assert relative_error(real((I @ v).entries()), dense @ real(v.entries())) < ONE_FORMULA
+    assert relative_error(real(Inertia.of(I.parameters(), "a").matrix()), dense) < ONE_FORMULA
     assert len(I.parameters()) == 10
-    assert relative_error(real(I.articulated().matrix()), dense) < TIGHT
+    assert relative_error(real(I.articulated().matrix()), dense) < ONE_FORMULA
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -76,7 +71,7 @@ def test_moving_a_rigid_inertia(kind: type, rng: np.random.Generator) -> None:
         I, dense = body(rng, kind=kind)
         moved = X.T @ I
         assert moved.frame == "b"
-        assert relative_error(real(moved.matrix()), dense_transform(X).T @ dense @ dense_transform(X)) < TIGHT
+        assert relative_error(real(moved.matrix()), dense_transform(X).T @ dense @ dense_transform(X)) < ONE_FORMULA
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -86,7 +81,7 @@ def test_moving_an_articulated_inertia(kind: type, rng: np.random.Generator) -> 
         I, dense = articulated(rng, kind)
         moved = X.T @ I
         assert moved.frame == "b"
-        assert relative_error(real(moved.matrix()), dense_transform(X).T @ dense @ dense_transform(X)) < TIGHT
+        assert relative_error(real(moved.matrix()), dense_transform(X).T @ dense @ dense_transform(X)) < ONE_FORMULA
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -94,8 +89,8 @@ def test_articulated_inertia_is_its_matrix(kind: type, rng: np.random.Generator)
     """The matrix, the product with a motion, and the removal of what a joint lets go: I - U D^-1 U^T."""
     I, dense = articulated(rng, kind)
     v = Motion.of([kind(x) for x in rng.normal(size=6)], "a")
-    assert relative_error(real(I.matrix()), dense) < TIGHT
-    assert relative_error(real((I @ v).entries()), dense @ real(v.entries())) < TIGHT
+    assert relative_error(real(I.matrix()), dense) < ONE_FORMULA
+    assert relative_error(real((I @ v).entries()), dense @ real(v.entries())) < ONE_FORMULA
     S = rng.normal(size=(6, 2))
     U, D = dense @ S, S.T @ dense @ S
     forces = [[Force.of([kind(x) for x in column], "a") for column in block.T] for block in (U, U @ np.linalg.inv(D))]
@@ -108,10 +103,10 @@ def test_articulated_inertia_is_its_matrix(kind: type, rng: np.random.Generator)
 def test_sums(rng: np.random.Generator) -> None:
     """Inertias in one frame add, zero is neutral, rigid or articulated."""
     (I, dense_I), (K, dense_K) = body(rng), body(rng)
-    assert relative_error((I + K).matrix(), dense_I + dense_K) < TIGHT
+    assert relative_error((I + K).matrix(), dense_I + dense_K) < ONE_FORMULA
     assert (I + Inertia.zero("a")).matrix() == I.matrix()
     total = I.articulated() + K.articulated() + ArticulatedInertia.zero("a")
-    assert relative_error(total.matrix(), dense_I + dense_K) < TIGHT
+    assert relative_error(total.matrix(), dense_I + dense_K) < ONE_FORMULA
 
 
 def test_kinetic_energy_does_not_depend_on_the_frame(rng: np.random.Generator) -> None:
@@ -120,7 +115,7 @@ def test_kinetic_energy_does_not_depend_on_the_frame(rng: np.random.Generator) -
     X = transforms(rng, float)[1]
     v_b = Motion.of(rng.normal(size=6), "b")
     v_a = X @ v_b
-    assert relative_error(v_b @ ((X.T @ I) @ v_b), v_a @ (I @ v_a)) < TIGHT
+    assert relative_error(v_b @ ((X.T @ I) @ v_b), v_a @ (I @ v_a)) < ONE_FORMULA
 
 
 def test_fifty_digits(rng: np.random.Generator) -> None:

@@ -9,9 +9,8 @@ import pytest
 from fallingcat.errors import FrameError
 from fallingcat.spatial import AxisRotation, Force, MatrixRotation, Motion, Rotation, Subspace, Transform, axis_rotation, so3
 from fallingcat.spatial.transform import Identity
-from trees import relative_error
+from trees import ONE_FORMULA, hat, relative_error
 
-TIGHT = 1e-14
 KINDS = [float, complex, mpmath.mpf]
 
 
@@ -21,10 +20,6 @@ def real(x: object) -> np.ndarray:
 
 def tuples(A: np.ndarray) -> tuple:
     return tuple(map(tuple, A.tolist()))
-
-
-def hat(w: np.ndarray) -> np.ndarray:
-    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
 
 
 def random_rotation(rng: np.random.Generator) -> MatrixRotation:
@@ -65,8 +60,8 @@ def test_cross_products_are_dense_matrices(kind: type, rng: np.random.Generator)
     v, m, f = motion(rng, "a", kind), motion(rng, "a", kind), force(rng, "a", kind)
     V, W = hat(real(v.lin)), hat(real(v.ang))
     crm = np.block([[W, V], [np.zeros((3, 3)), W]])
-    assert relative_error(real(v.cross(m).entries()), crm @ real(m.entries())) < TIGHT
-    assert relative_error(real(v.cross(f).entries()), -crm.T @ real(f.entries())) < TIGHT
+    assert relative_error(real(v.cross(m).entries()), crm @ real(m.entries())) < ONE_FORMULA
+    assert relative_error(real(v.cross(f).entries()), -crm.T @ real(f.entries())) < ONE_FORMULA
     for x in (m, f):
         assert real(x.entries()).tolist() == [*real(x.lin), *real(x.ang)]
 
@@ -77,11 +72,11 @@ def test_vector_space(kind: type, rng: np.random.Generator) -> None:
     for make in (motion, force):
         x, y = make(rng, "a", kind), make(rng, "a", kind)
         a, b = real(x.entries()), real(y.entries())
-        assert relative_error(real((x + y).entries()), a + b) < TIGHT
-        assert relative_error(real((x - y).entries()), a - b) < TIGHT
-        assert relative_error(real((-x).entries()), -a) < TIGHT
-        assert relative_error(real((2.5 * x).entries()), 2.5 * a) < TIGHT
-        assert relative_error(real((x * 2.5).entries()), 2.5 * a) < TIGHT
+        assert relative_error(real((x + y).entries()), a + b) < ONE_FORMULA
+        assert relative_error(real((x - y).entries()), a - b) < ONE_FORMULA
+        assert relative_error(real((-x).entries()), -a) < ONE_FORMULA
+        assert relative_error(real((2.5 * x).entries()), 2.5 * a) < ONE_FORMULA
+        assert relative_error(real((x * 2.5).entries()), 2.5 * a) < ONE_FORMULA
         assert real((x + type(x).zero("a")).entries()).tolist() == a.tolist()
 
 
@@ -89,7 +84,7 @@ def test_jacobi_identity(rng: np.random.Generator) -> None:
     """a x (b x c) + b x (c x a) + c x (a x b) = 0: twists are a Lie algebra."""
     a, b, c = (motion(rng, "a") for _ in range(3))
     total = a.cross(b.cross(c)) + b.cross(c.cross(a)) + c.cross(a.cross(b))
-    assert np.abs(total.entries()).max() < TIGHT
+    assert np.abs(total.entries()).max() < ONE_FORMULA
 
 
 def test_subspace(rng: np.random.Generator) -> None:
@@ -98,8 +93,8 @@ def test_subspace(rng: np.random.Generator) -> None:
     S, x, f = Subspace(columns, "a"), rng.normal(size=3), force(rng, "a")
     dense_S = np.column_stack([c.entries() for c in columns])
     assert len(S) == 3
-    assert relative_error((S @ x).entries(), dense_S @ x) < TIGHT
-    assert relative_error(S.power(f), dense_S.T @ f.entries()) < TIGHT
+    assert relative_error((S @ x).entries(), dense_S @ x) < ONE_FORMULA
+    assert relative_error(S.power(f), dense_S.T @ f.entries()) < ONE_FORMULA
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -111,11 +106,11 @@ def test_transform_is_its_matrix(rng: np.random.Generator) -> None:
     for _ in range(10):
         X = random_transform(rng, "a", "b")
         m, n, f = motion(rng, "b"), motion(rng, "a"), force(rng, "a")
-        assert relative_error(X.matrix(), dense(X)) < TIGHT
-        assert relative_error((X @ m).entries(), dense(X) @ m.entries()) < TIGHT
-        assert relative_error((X.T @ f).entries(), dense(X).T @ f.entries()) < TIGHT
-        assert relative_error(X.inverse().matrix(), np.linalg.inv(dense(X))) < TIGHT
-        assert relative_error(X.inverse_times(n).entries(), np.linalg.solve(dense(X), n.entries())) < TIGHT
+        assert relative_error(X.matrix(), dense(X)) < ONE_FORMULA
+        assert relative_error((X @ m).entries(), dense(X) @ m.entries()) < ONE_FORMULA
+        assert relative_error((X.T @ f).entries(), dense(X).T @ f.entries()) < ONE_FORMULA
+        assert relative_error(X.inverse().matrix(), np.linalg.inv(dense(X))) < ONE_FORMULA
+        assert relative_error(X.inverse_times(n).entries(), np.linalg.solve(dense(X), n.entries())) < ONE_FORMULA
 
 
 def test_the_identity_renames_frames_only(rng: np.random.Generator) -> None:
@@ -142,7 +137,7 @@ def test_axes_that_are_carried_along(rng: np.random.Generator) -> None:
             (S.carried_along(v, x), [(v + S @ x).cross(s) for s in S.columns]),
         ):
             for a, b in zip(found.columns, expected, strict=True):
-                assert relative_error(a.entries(), b.entries()) < TIGHT
+                assert relative_error(a.entries(), b.entries()) < ONE_FORMULA
 
 
 def test_transforms_compose(rng: np.random.Generator) -> None:
@@ -151,32 +146,32 @@ def test_transforms_compose(rng: np.random.Generator) -> None:
         X_ab, X_bc, X_cd = (random_transform(rng, *pair) for pair in ("ab", "bc", "cd"))
         X_ac = X_ab @ X_bc
         assert (X_ac.a, X_ac.b) == ("a", "c")
-        assert relative_error(X_ac.matrix(), dense(X_ab) @ dense(X_bc)) < TIGHT
-        assert relative_error(((X_ab @ X_bc) @ X_cd).matrix(), (X_ab @ (X_bc @ X_cd)).matrix()) < TIGHT
+        assert relative_error(X_ac.matrix(), dense(X_ab) @ dense(X_bc)) < ONE_FORMULA
+        assert relative_error(((X_ab @ X_bc) @ X_cd).matrix(), (X_ab @ (X_bc @ X_cd)).matrix()) < ONE_FORMULA
         back = X_ab @ X_ab.inverse()
         assert (back.a, back.b) == ("a", "a")
-        assert relative_error(back.matrix(), np.eye(6)) < TIGHT
+        assert relative_error(back.matrix(), np.eye(6)) < ONE_FORMULA
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_power_does_not_depend_on_the_frame(kind: type, rng: np.random.Generator) -> None:
     """(X m) . f = m . (X^T f)."""
     X, m, f = random_transform(rng, "a", "b"), motion(rng, "b", kind), force(rng, "a", kind)
-    assert relative_error(real((X @ m) @ f), real(m @ (X.T @ f))) < TIGHT
+    assert relative_error(real((X @ m) @ f), real(m @ (X.T @ f))) < ONE_FORMULA
 
 
 def test_transform_respects_the_bracket(rng: np.random.Generator) -> None:
     """X (u x v) = (X u) x (X v)."""
     X, u, v = random_transform(rng, "a", "b"), motion(rng, "b"), motion(rng, "b")
-    assert relative_error((X @ u.cross(v)).entries(), (X @ u).cross(X @ v).entries()) < TIGHT
+    assert relative_error((X @ u.cross(v)).entries(), (X @ u).cross(X @ v).entries()) < ONE_FORMULA
 
 
 def test_pose_and_points(rng: np.random.Generator) -> None:
     """The pose of a in b takes a point's coordinates from a to b."""
     X, x = random_transform(rng, "a", "b"), rng.normal(size=3)
     H = np.array(X.pose_of_a_in_b())
-    assert relative_error([*X.point(tuple(x)), 1.0], H @ [*x, 1.0]) < TIGHT
-    assert relative_error(H[:3, :3], np.array(X.E.matrix()).T) < TIGHT
+    assert relative_error([*X.point(tuple(x)), 1.0], H @ [*x, 1.0]) < ONE_FORMULA
+    assert relative_error(H[:3, :3], np.array(X.E.matrix()).T) < ONE_FORMULA
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -219,15 +214,15 @@ def test_axis_rotation_is_its_matrix(axis: int, kind: type, rng: np.random.Gener
     moved = E.T @ real(full) @ E
     for rotation in (factored, plain):
         assert isinstance(rotation, Rotation)
-        assert relative_error(real(rotation.matrix()), E) < TIGHT
-        assert relative_error(real(rotation.apply(v)), E @ real(v)) < TIGHT
-        assert relative_error(real(rotation.inverse_apply(v)), E.T @ real(v)) < TIGHT
-        assert relative_error(real(rotation.inverse().matrix()), E.T) < TIGHT
-        assert relative_error(real((rotation @ other).matrix()), E @ np.array(other.R)) < TIGHT
-        assert relative_error(real((other @ rotation).matrix()), np.array(other.R) @ E) < TIGHT
+        assert relative_error(real(rotation.matrix()), E) < ONE_FORMULA
+        assert relative_error(real(rotation.apply(v)), E @ real(v)) < ONE_FORMULA
+        assert relative_error(real(rotation.inverse_apply(v)), E.T @ real(v)) < ONE_FORMULA
+        assert relative_error(real(rotation.inverse().matrix()), E.T) < ONE_FORMULA
+        assert relative_error(real((rotation @ other).matrix()), E @ np.array(other.R)) < ONE_FORMULA
+        assert relative_error(real((other @ rotation).matrix()), np.array(other.R) @ E) < ONE_FORMULA
         upper = real(rotation.inverse_conjugate(I))
-        assert relative_error(upper, moved[np.triu_indices(3)]) < TIGHT
-        assert relative_error(real(rotation.inverse_conjugate_general(H)), E.T @ real(H) @ E) < TIGHT
+        assert relative_error(upper, moved[np.triu_indices(3)]) < ONE_FORMULA
+        assert relative_error(real(rotation.inverse_conjugate_general(H)), E.T @ real(H) @ E) < ONE_FORMULA
 
 
 @pytest.mark.parametrize("axis", range(3))
@@ -239,4 +234,4 @@ def test_axis_rotation_in_either_form(axis: int, rng: np.random.Generator) -> No
     c, s = np.cos(0.4), np.sin(0.4)
     assert isinstance(axis_rotation(axis, c, s, sparse), AxisRotation)
     assert isinstance(axis_rotation(axis, c, s, full), MatrixRotation)
-    assert relative_error(axis_rotation(axis, c, s, full).matrix(), AxisRotation(axis, c, s, full).matrix()) < TIGHT
+    assert relative_error(axis_rotation(axis, c, s, full).matrix(), AxisRotation(axis, c, s, full).matrix()) < ONE_FORMULA

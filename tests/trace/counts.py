@@ -15,6 +15,7 @@ from typing import Any
 from bench.robots import ROBOTS, robot_file
 
 import fallingcat as fc
+from fallingcat.choices import REPRESENTATIONS
 from fallingcat.functions import FUNCTIONS, task
 from fallingcat.model.model import Model
 from fallingcat.robot import constraint_tasks
@@ -27,7 +28,6 @@ SMALL = ("spacearm",)
 LARGE = ("tree9", "cat", "humanoid", "quadruped", *ROBOTS)
 EVERY_OPTION = ("tree9", "panda")
 """Robots whose functions are counted with all of their options; of the others, with the first options and with wrenches."""
-REPRESENTATIONS = ("body", "mixed", "inertial")
 
 Options = dict[str, Any]
 Counts = dict[str, int]
