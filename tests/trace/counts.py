@@ -16,10 +16,11 @@ from bench.robots import ROBOTS, robot_file
 
 import fallingcat as fc
 from fallingcat.choices import REPRESENTATIONS
-from fallingcat.functions import FUNCTIONS, task
+from fallingcat.functions import BEHIND, FUNCTIONS, task
 from fallingcat.model.model import Model
 from fallingcat.robot import constraint_tasks
 from fallingcat.robot.constraint_sets import unactuated
+from fallingcat.robot.inputs import actuation_of
 from fallingcat.trace import trace
 
 FILE = Path(__file__).with_name("counts.json")
@@ -27,7 +28,7 @@ SMALL = ("spacearm",)
 """Bundled robots that every run counts; the others take longer."""
 LARGE = ("tree9", "cat", "humanoid", "quadruped", *ROBOTS)
 EVERY_OPTION = ("tree9", "panda")
-"""Robots whose functions are counted with all of their options; of the others, with the first options and with wrenches."""
+"""Robots whose functions are counted with all of their options; of the others, as `first_cases` says."""
 
 Options = dict[str, Any]
 Counts = dict[str, int]
@@ -45,7 +46,7 @@ def load(name: str) -> Model:
 def cases(model: Model) -> Iterator[tuple[str, Options]]:
     """Every function with every set of options that makes another program."""
     tip = model.link_names[-1]
-    for name, function in FUNCTIONS.items():
+    for name, function in (FUNCTIONS | BEHIND).items():
         if function.floating_only and not model.floating:
             continue
         choices: list[Options] = [{}]
@@ -65,15 +66,18 @@ def cases(model: Model) -> Iterator[tuple[str, Options]]:
             choices += [choices[0] | {"group": "tangent"}]
         if function.wrenches:
             choices += [choices[0] | {"wrenches": axes} for axes in ("body", "mixed")]
+        if function.actuated:
+            driven: Options = {"actuation": actuation_of(model, [model.joint_names[0], fc.wrench_input(tip)])}
+            choices = [*choices, choices[0] | driven | {"inputs": "u"}] if "tau" in dict(function.inputs) else [driven]
         for options in choices:
             yield name, options
 
 
 def first_cases(model: Model) -> Iterator[tuple[str, Options]]:
-    """Every function with the first set of options, and with wrenches."""
+    """Every function with the first set of options, with wrenches, and with inputs."""
     found: set[str] = set()
     for name, options in cases(model):
-        if name not in found or options.get("wrenches") == "body":
+        if name not in found or options.get("wrenches") == "body" or "inputs" in options:
             found.add(name)
             yield name, options
 
@@ -81,6 +85,8 @@ def first_cases(model: Model) -> Iterator[tuple[str, Options]]:
 def label(name: str, options: Options) -> str:
     """How a case is called in the file; frames are always the last link, and need no name."""
     words = {key: value for key, value in options.items() if key != "frame"}
+    if "actuation" in words:
+        words["actuation"] = "joint and wrench"
     if "base" in words:
         words["base"] = _kind_of_base(words["base"])
     text = ", ".join(f"{key}={value}" for key, value in words.items())
