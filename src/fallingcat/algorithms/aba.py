@@ -15,6 +15,7 @@ from fallingcat.algorithms.joint_dynamics import passive_torques
 from fallingcat.algorithms.pivots import least_pivots, least_pivots_by_dof
 from fallingcat.algorithms.posed import NO_FORCES, PerBody, Posed, Vector, Wrenches, body, inwards, velocities, velocity_products
 from fallingcat.algorithms.rnea import bias
+from fallingcat.algorithms.vectors import minus
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import ArticulatedInertia, Force, Motion
@@ -27,7 +28,7 @@ def forward_dynamics(model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Wr
 
 def by_mass_matrix(r: Posed, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
     """The same through a solution with M."""
-    free = [t - h for t, h in zip(tau, bias(r.model, r.q, nu, f_ext), strict=True)]
+    free = minus(tau, bias(r.model, r.q, nu, f_ext))
     return solve_symmetric(mass_matrix_in(r), free, least_pivots_by_dof(r.model))
 
 
@@ -93,11 +94,11 @@ def accelerations(
     r = b.robot
     v = velocities(r, nu)
     c = velocity_products(r, nu, v)
-    tau = [t - passive for t, passive in zip(tau, passive_torques(r.model, nu), strict=True)]
+    tau = minus(tau, passive_torques(r.model, nu))
     pA = {i: v[i].cross(I @ v[i]) - r.wrench(i, f_ext[i]) for i, I in r.I.items()} | {WORLD: Force.zero(r.root)}
     u: PerBody[list[Scalar]] = {}
     for i in inwards(r, pA, bodies=bodies):
-        u[i] = [t - x for t, x in zip(r.speeds(i, tau), r.S[i].power(pA[i]), strict=True)]
+        u[i] = minus(r.speeds(i, tau), r.S[i].power(pA[i]))
         pA[i] = pA[i] + b.Ia[i] @ c[i] + combination(b.UDinv[i], u[i])
     a: PerBody[Motion] = {WORLD: r.gravity}
     dnu: PerBody[list[Scalar]] = {}

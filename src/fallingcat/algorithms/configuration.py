@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from fallingcat import scalar
-from fallingcat.algorithms.dense import Block
+from fallingcat.algorithms.dense import Block, Matrix
 from fallingcat.algorithms.kinematics import Vector
 from fallingcat.model.model import Body, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import se3
-from fallingcat.spatial.rotation import MatrixRotation
-from fallingcat.spatial.transform import Transform
 from fallingcat.spatial.vec3 import Mat, Vec, skew
 
 
@@ -104,13 +101,10 @@ def _per_joint(model: Model, x: Vector, of_twist: Callable[..., Block]) -> Block
 
 def _adjoint(R: Mat, p: Vec) -> Block:
     """Ad of the pose (R, p), on twists (linear; angular)."""
-    X = Transform(MatrixRotation(R), (0.0, 0.0, 0.0), "a", "b").matrix()
-    pR = [[scalar.dot(row, column) for column in zip(*R, strict=True)] for row in skew(p)]
-    for i in range(3):
-        X[i][3:] = pR[i]
-    return X
+    turn = Matrix(R)
+    return Matrix.blocks([[turn, Matrix(skew(p)) @ turn], [Matrix.zero(3, 3), turn]]).rows
 
 
 def _ad(v: Vector, w: Vector) -> Block:
-    V, W = skew((v[0], v[1], v[2])), skew((w[0], w[1], w[2]))
-    return [[*W[i], *V[i]] for i in range(3)] + [[0.0, 0.0, 0.0, *W[i]] for i in range(3)]
+    V, W = Matrix(skew((v[0], v[1], v[2]))), Matrix(skew((w[0], w[1], w[2])))
+    return Matrix.blocks([[W, V], [Matrix.zero(3, 3), W]]).rows

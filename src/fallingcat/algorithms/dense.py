@@ -199,15 +199,18 @@ def forward_substitute(L: Rows, b: Sequence[Scalar]) -> list[Scalar]:
     return x
 
 
-def substitute(L: Rows, Dinv: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
-    """Solve L D L^T x = b."""
-    n = len(b)
-    x = forward_substitute(L, b)
-    x = [a * d for a, d in zip(x, Dinv, strict=True)]
-    for i in reversed(range(n)):
-        for k in range(i + 1, n):
+def backward_substitute(L: Rows, b: Sequence[Scalar]) -> list[Scalar]:
+    """Solve L^T x = b."""
+    x = list(b)
+    for i in reversed(range(len(b))):
+        for k in range(i + 1, len(b)):
             x[i] = x[i] - L[k][i] * x[k]
     return x
+
+
+def substitute(L: Rows, Dinv: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
+    """Solve L D L^T x = b."""
+    return backward_substitute(L, [a * d for a, d in zip(forward_substitute(L, b), Dinv, strict=True)])
 
 
 def solve_symmetric(A: Rows, b: Sequence[Scalar], least: Sequence[float] | None = None) -> list[Scalar]:

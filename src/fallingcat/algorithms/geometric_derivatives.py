@@ -12,9 +12,8 @@ and a frame beyond P moves by P. Wrenches that are held by the world do not foll
 
 from __future__ import annotations
 
-from fallingcat import scalar
 from fallingcat.algorithms.aba import forward_dynamics
-from fallingcat.algorithms.dense import Block
+from fallingcat.algorithms.dense import Block, Matrix
 from fallingcat.algorithms.frame_derivatives import FrameView
 from fallingcat.algorithms.held_wrenches import held_in_subtrees
 from fallingcat.algorithms.minverse import inverse_mass_matrix
@@ -88,7 +87,7 @@ def inverse_dynamics_geometric_derivatives(
             for j in beyond[i]:
                 tau[j] = [Pd @ (2.0 * Bc[j].transposed(s)) + Pdd @ (Ic[j] @ s) - s @ change(j, x) for s in r.S[j].columns]  # (2)
             columns.append(model.gather(tau))
-    return [list(row) for row in zip(*columns, strict=True)]
+    return Matrix(columns, model.nv).T.rows
 
 
 def forward_dynamics_geometric_derivatives(
@@ -97,7 +96,7 @@ def forward_dynamics_geometric_derivatives(
     """dFD = -M^-1 dID by the placements, nv x 6 per body, at the accelerations of the forward dynamics (paper 002, eq. 24)."""
     dnu = forward_dynamics(model, q, nu, tau, f_ext)
     dID = inverse_dynamics_geometric_derivatives(model, q, nu, dnu, f_ext)
-    return scalar.matmul(inverse_mass_matrix(model, q), dID, negate=True)
+    return Matrix(inverse_mass_matrix(model, q), model.nv).minus_times(Matrix(dID, GEOMETRY * len(model.bodies))).rows
 
 
 def subtrees(model: Model) -> PerBody[list[int]]:

@@ -86,21 +86,22 @@ def held_in_subtrees(r: Posed, wrenches: Wrenches) -> PerBody[HeldWrench]:
     """In common coordinates, summed over what every joint carries; nothing where wrenches are body-fixed."""
     if not isinstance(wrenches, HeldWrenches):
         return {}
-    total = {i: h.pulled_back(r.X_own[i]) for i, h in wrenches.held.items()}
+    total = {i: h.pulled_back(r.X_own[i]) for i, h in wrenches.held.items()} | {WORLD: HeldWrench(Force.zero(r.root))}
     for i, p in r.model.tip_to_base():
-        if p != WORLD:
-            total[p] = total[p] + total[i]
+        total[p] = total[p] + total[i]
     return total
 
 
 def minus_torques_of_change(dq: Block, r: Posed, wrenches: Wrenches) -> Block:
     """dq (nv x nv) - sum J^T dw for displacements along every axis, of a robot in common coordinates."""
     total = held_in_subtrees(r, wrenches)
+    if not total:
+        return dq
     blocks: dict[tuple[int, int], Block] = {}
-    for i in total:
+    for i in r.S:
         own = [total[i].change(s) for s in r.S[i].columns]
         for j in r.model.path(i):
             others = [total[i].change(s) for s in r.S[j].columns]
             blocks[i, j] = [[s @ w for w in others] for s in r.S[i].columns]
             blocks[j, i] = [[s @ w for w in own] for s in r.S[j].columns]
-    return (Matrix(dq) - Matrix(r.model.gather_blocks(blocks))).rows if total else dq
+    return (Matrix(dq) - Matrix(r.model.gather_blocks(blocks))).rows

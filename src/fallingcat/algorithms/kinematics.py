@@ -105,11 +105,10 @@ def center_of_mass(model: Model, q: Vector) -> list[Scalar]:
 
 def subtree_first_moments(model: Model, X: PerBody[Transform]) -> PerBody[tuple[Scalar, Scalar, Scalar]]:
     """Mass times centre of mass of every subtree, in the coordinates of its root body."""
-    m: PerBody[Scalar] = {i: body.inertia.mass for i, body in enumerate(model.bodies)} | {WORLD: 0.0}
+    m = subtree_masses(model)
     h = {i: body.inertia.h for i, body in enumerate(model.bodies)} | {WORLD: ZERO}
     for i, p in model.tip_to_base():
         h[p] = add(h[p], add(X[i].E.inverse_apply(h[i]), scale(m[i], X[i].r)))
-        m[p] = m[p] + m[i]
     return h
 
 
@@ -118,7 +117,7 @@ def center_of_mass_jacobian(model: Model, q: Vector) -> list[list[Scalar]]:
     X, S = joint_kinematics(model, q)
     X_w = world_transforms(model, X)
     h = subtree_first_moments(model, X)
-    m = _subtree_masses(model)
+    m = subtree_masses(model)
     columns: PerBody[list[list[Scalar]]] = {}
     for i, _ in model.base_to_tip():
         # The momentum of the subtree moving with an axis, over the mass of the robot, turned to the world.
@@ -128,10 +127,11 @@ def center_of_mass_jacobian(model: Model, q: Vector) -> list[list[Scalar]]:
     return model.gather_columns(columns, 3)
 
 
-def _subtree_masses(model: Model) -> PerBody[float]:
-    m = {i: body.inertia.mass for i, body in enumerate(model.bodies)} | {WORLD: 0.0}
+def subtree_masses(model: Model) -> PerBody[Scalar]:
+    """The mass of every body and all that it carries; under WORLD of the whole robot."""
+    m: PerBody[Scalar] = {i: body.inertia.mass for i, body in enumerate(model.bodies)} | {WORLD: 0.0}
     for i, p in model.tip_to_base():
-        m[p] += m[i]
+        m[p] = m[p] + m[i]
     return m
 
 

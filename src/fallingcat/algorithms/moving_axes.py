@@ -13,7 +13,7 @@ from typing import Any
 from fallingcat.algorithms.posed import Posed, Vector
 from fallingcat.model.joints import JointModel
 from fallingcat.scalar import Scalar
-from fallingcat.spatial import Motion, dual
+from fallingcat.spatial import Motion, Subspace, dual
 from fallingcat.spatial.dual import Dual
 
 
@@ -53,13 +53,8 @@ def axis_derivatives(r: Posed, i: int, nu: Vector, dnu: Vector) -> AxisDerivativ
         dc_dq.append(common(dual.rates(_ring_times(joint, moved, speed))))
         dc_dnu.append(common(dual.rates(_ring_times(joint, q, [Dual(x, y) for x, y in zip(speed, e, strict=True)]))))
 
-    def times(columns: list[Motion], x: Sequence[Scalar]) -> Motion:
-        total: Motion = columns[0] * x[0]
-        for column, xk in zip(columns[1:], x[1:], strict=True):
-            total = total + column * xk
-        return total
-
-    return AxisDerivatives(dS, [times(d, speed) for d in dS], [times(d, rate) for d in dS], dc_dq, dc_dnu)
+    turned = [Subspace(tuple(columns), r.S[i].frame) for columns in dS]
+    return AxisDerivatives(dS, [d @ speed for d in turned], [d @ rate for d in turned], dc_dq, dc_dnu)
 
 
 def _ring_times(joint: JointModel, q: Sequence[Any], nu: Sequence[Any]) -> list[Any]:

@@ -7,8 +7,8 @@ with I_k the inertia whose k-th parameter is one. Forward dynamics follows from 
 
 from __future__ import annotations
 
-from fallingcat import scalar
 from fallingcat.algorithms.aba import forward_dynamics
+from fallingcat.algorithms.dense import Matrix
 from fallingcat.algorithms.minverse import inverse_mass_matrix
 from fallingcat.algorithms.posed import NO_FORCES, Posed, Vector, Wrenches, common, motions
 from fallingcat.model.model import Model
@@ -28,7 +28,7 @@ def inverse_dynamics_regressor(model: Model, q: Vector, nu: Vector, dnu: Vector)
         for k in range(PARAMETERS):
             I_k = Inertia.of([1.0 if m == k else 0.0 for m in range(PARAMETERS)], i)
             columns.append(_torques(r, i, r.wrench(i, I_k @ a_i + v_i.cross(I_k @ v_i))))
-    return [list(row) for row in zip(*columns, strict=True)]
+    return Matrix(columns, model.nv).T.rows
 
 
 def _torques(r: Posed, i: int, f: Force) -> list[Scalar]:
@@ -41,4 +41,5 @@ def forward_dynamics_parameter_derivatives(
 ) -> list[list[Scalar]]:
     """dFD/dpi = -M^-1 Y, nv x 10 per body, at the accelerations of the forward dynamics."""
     dnu = forward_dynamics(model, q, nu, tau, f_ext)
-    return scalar.matmul(inverse_mass_matrix(model, q), inverse_dynamics_regressor(model, q, nu, dnu), negate=True)
+    Y = inverse_dynamics_regressor(model, q, nu, dnu)
+    return Matrix(inverse_mass_matrix(model, q), model.nv).minus_times(Matrix(Y, PARAMETERS * len(model.bodies))).rows

@@ -9,6 +9,7 @@ from __future__ import annotations
 from fallingcat.algorithms.dense import solve_symmetric
 from fallingcat.algorithms.joint_dynamics import joint_torques
 from fallingcat.algorithms.posed import NO_FORCES, PerBody, Posed, Vector, Wrenches, body, composite_inertias, inwards, motions
+from fallingcat.algorithms.vectors import negative
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force, Motion
@@ -52,4 +53,4 @@ def base_acceleration(model: Model, q: Vector, nu: Vector, ddr: Vector) -> list[
     r = body(model, q)
     Ic = composite_inertias(r)[0]
     locked = [r.S[0].power(Ic @ s) for s in r.S[0].columns]
-    return solve_symmetric(locked, [-x for x in wrench])
+    return solve_symmetric(locked, negative(wrench))

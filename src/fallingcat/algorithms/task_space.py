@@ -23,12 +23,12 @@ from fallingcat import scalar
 from fallingcat.algorithms.aba import forward_dynamics
 from fallingcat.algorithms.constrained import DEPENDENT
 from fallingcat.algorithms.coriolis import axis_forces, coriolis_terms_in
-from fallingcat.algorithms.dense import Block, Matrix, substitute
+from fallingcat.algorithms.dense import Block, Matrix, backward_substitute, substitute
 from fallingcat.algorithms.kinematics import frame_acceleration, frame_jacobian, frame_jacobian_rate
 from fallingcat.algorithms.minverse import inverse_mass_matrix
 from fallingcat.algorithms.posed import COMMON, Vector
 from fallingcat.algorithms.reduced import Shape, generalized_jacobian, shape, shape_coriolis
-from fallingcat.algorithms.vectors import unit
+from fallingcat.algorithms.vectors import entrywise, minus, plus, scaled, unit
 from fallingcat.model.model import Model
 from fallingcat.scalar import Scalar
 from fallingcat.spatial import Force
@@ -70,7 +70,7 @@ def _jacobian_rate(g: Shape, q: Vector, r: Vector, frame: str) -> tuple[Matrix, 
     Lambda_b A = M_bq gives Lambda_b A' = M_bq' - P A.
     """
     model, A = g.model, Matrix.columns(g.A)
-    horizontal = [*(-g.connection(r)).entries(), *r]
+    horizontal = g.horizontal(r)
     C, _, M_rate = coriolis_terms_in(g.frame, horizontal)
     rate = Matrix(M_rate)[:6, 6:] - Matrix(M_rate)[:6, :6] @ A
     A_rate = Matrix.columns([g.inverse @ Force.of(column, COMMON) for column in rate.T])
@@ -89,8 +89,7 @@ def task_space_torque(model: Model, q: Vector, nu: Vector, a: Vector, tau0: Vect
     a_0 = frame_acceleration(model, q, nu, dnu, frame, "body")
     J = Matrix(generalized_jacobian(model, q, frame))
     rows = orthogonal_rows(J, Matrix(inverse_mass_matrix(model, q))[6:, 6:])
-    f = substitute(rows.L, rows.Dinv, [x - y for x, y in zip(a, a_0, strict=True)])
-    return [x + y for x, y in zip(tau0, J.T @ f, strict=True)]
+    return plus(tau0, J.T @ substitute(rows.L, rows.Dinv, minus(a, a_0)))
 
 
 @dataclass(frozen=True)
@@ -108,11 +107,7 @@ class OrthogonalRows:
 
     def lower_solved(self, z: Vector) -> list[Scalar]:
         """L^-T D^-1 z: G^-1 Jt Lambda_q^-1 from the columns of Z."""
-        x = [a * d for a, d in zip(z, self.Dinv, strict=True)]
-        for i in reversed(range(6)):
-            for k in range(i + 1, 6):
-                x[i] = x[i] - self.L[k][i] * x[k]
-        return x
+        return backward_substitute(self.L, entrywise(z, self.Dinv))
 
 
 def orthogonal_rows(J: Matrix, inverse: Matrix) -> OrthogonalRows:
@@ -126,6 +121,6 @@ def orthogonal_rows(J: Matrix, inverse: Matrix) -> OrthogonalRows:
         Dinv.append(1.0 / scalar.where_less(least, d, d, math.inf))
         for i in range(j + 1, 6):
             L[i][j] = scalar.dot(Y[i], Z[j]) * Dinv[j]
-            Y[i] = [x - L[i][j] * y for x, y in zip(Y[i], Y[j], strict=True)]
-            Z[i] = [x - L[i][j] * z for x, z in zip(Z[i], Z[j], strict=True)]
+            Y[i] = minus(Y[i], scaled(L[i][j], Y[j]))
+            Z[i] = minus(Z[i], scaled(L[i][j], Z[j]))
     return OrthogonalRows(L, Dinv, Matrix(Z, J.width))
