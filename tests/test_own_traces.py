@@ -147,7 +147,7 @@ def test_anything_that_can_be_called(robot: fc.Robot) -> None:
     [
         (lambda r, *vectors: 1.0, r"\*vectors has no length"),
         (lambda r, q, **more: 1.0, r"\*\*more has no length"),
-        (lambda r, q, out: 1.0, "cannot be named out"),
+        (lambda r, q, out: 1.0, "cannot be called 'out'"),
         (lambda r, gain=1.0: gain, "arguments after the robot"),
         (lambda: 1.0, "arguments after the robot"),
         (3, "unknown arguments of this function; expected: a function"),

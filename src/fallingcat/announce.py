@@ -11,11 +11,11 @@ import os
 import sys
 
 LONG = 2.0
-"""Seconds of waiting that are worth a word."""
+"""Seconds of waiting from which on a message is printed."""
 SECONDS_PER_CHARACTER = 0.4e-6
-"""Of LLVM's text, on cores of 2019 to 2022 (0.3e-6 to 0.5e-6); a shared one may take twice as long."""
+"""Compile time per character of LLVM's text, on cores of 2019 to 2022 (0.3e-6 to 0.5e-6); a shared one may take twice as long."""
 QUICK_SECONDS_PER_CHARACTER = 0.2e-6
-"""Likewise, where the straight code is compiled quickly and not thoroughly."""
+"""The same where straight-line code is compiled without optimization."""
 
 _logger = logging.getLogger("fallingcat")
 
@@ -25,8 +25,8 @@ def say(text: str) -> None:
     if _logger.level > logging.INFO:
         return
     _logger.info(text)
-    heard = _logger.isEnabledFor(logging.INFO) and _logger.hasHandlers()
-    if not heard and not _quiet() and sys.stderr is not None and sys.stderr.isatty():
+    logged = _logger.isEnabledFor(logging.INFO) and _logger.hasHandlers()
+    if not logged and not _quiet() and sys.stderr is not None and sys.stderr.isatty():
         print(f"fallingcat: {text}", file=sys.stderr, flush=True)
 
 
@@ -35,12 +35,12 @@ def _quiet() -> bool:
 
 
 def tracing(name: str, operations: int) -> None:
-    """A program grows large while it is traced."""
+    """Say that a program grows large while it is traced."""
     say(f"{name} of this robot is a large program: {operations:,} operations traced so far, and more to come; {_instead(name)}")
 
 
 def compiling(name: str, operations: int, seconds: float) -> None:
-    """Machine code is about to be made."""
+    """Say that compiling takes long, before it begins."""
     if seconds >= LONG:
         say(f"compiling {name}, {operations:,} operations a state, may take about {seconds:.0f} s, once; {_instead(name)}")
 

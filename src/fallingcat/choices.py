@@ -11,9 +11,9 @@ from fallingcat.errors import InputError
 from fallingcat.text import shown
 
 REPRESENTATIONS = ("body", "mixed", "inertial")
-"""Of a twist (paper 004, eq. 10)."""
+"""Representations of a twist (paper 004, eq. 10)."""
 GROUPS = ("product", "tangent")
-"""Of states: velocities simply add (paper 000, eq. 17), or they are carried along by the configurations."""
+"""Groups of states: velocities simply add (paper 000, eq. 17), or they are carried along by the configurations."""
 
 
 def check_choice(name: str, value: Any, known: Collection[str]) -> None:

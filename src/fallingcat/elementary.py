@@ -15,7 +15,7 @@ twice its 53, but for a dozen: the rest is spare."""
 TINY = 2.0**-27
 """Below it sin x and atan x round to x, and cos x to one."""
 HALVINGS = 6
-"""Of the angle whose tangent is known, until the power series of its arctangent is short."""
+"""Halvings of the angle whose tangent is known, until the power series of its arctangent is short."""
 
 
 def sin(x: float) -> float:

@@ -32,7 +32,7 @@ class Dots(NamedTuple):
     place: int
     step: int
     terms: int = 0
-    """Of each dot product; 0 for as many as B has rows."""
+    """Number of terms of each dot product; 0 for as many as B has rows."""
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class MatrixOfDots:
         self._written: dict[tuple[int, int], Scalar] = {}
         self._products = 0
         self._kind = scalar.PLAIN
-        """Of the scalars, once there is one that can become a table."""
+        """The kind of the scalars, once there is one that can become a table."""
         self._listed = False
 
     def put(self, row: int, column: int, left: Sequence[Scalar], right: Sequence[Scalar], factor: float = 1.0) -> None:
@@ -62,7 +62,7 @@ class MatrixOfDots:
             self._listed = kind.worth_a_table(self._products)
 
     def matrix(self) -> Any:
-        """As rows, or as one traced block."""
+        """The matrix as rows, or as one traced block."""
         if self._listed and self._kind.table is not None:
             return self._kind.table(self._terms, self.rows, self.columns, self.symmetric)
         get, rows, columns = self._written.get, range(self.rows), range(self.columns)

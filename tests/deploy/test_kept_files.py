@@ -98,6 +98,6 @@ def test_no_folders_are_left_behind(cat: fc.Robot, tmp_path: Path, monkeypatch: 
 
 def test_no_folder_is_named(cat: fc.Robot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(fc.InputError, match=r"no folder; got: an empty name"):
+    with pytest.raises(fc.InputError, match=r"not a folder; got: an empty name"):
         fc.export(cat, ["bias"], "")
     assert list(tmp_path.iterdir()) == []

@@ -120,5 +120,5 @@ def test_a_name_of_ones_own(tmp_path: Path) -> None:
     assert (tmp_path / "kitten.h").is_file()
     assert "KITTEN_NQ" in (tmp_path / "kitten.h").read_text()
     for wrong in ("", "main", "a-b", "x" * 61, 3):
-        with pytest.raises(fc.InputError, match="no name for files and functions"):
+        with pytest.raises(fc.InputError, match="not a name for files and functions"):
             fc.export(fc.load("cat"), ["bias"], tmp_path / "other", name=wrong)  # type: ignore[arg-type]

@@ -61,10 +61,10 @@ def test_names_of_processors() -> None:
 @pytest.mark.parametrize(
     ("target", "cpu", "words"),
     [
-        ("x86_64-linux-gnu", "nonsense", "is named so; got: 'nonsense'"),
-        ("x86_64-linux-gnu", "help", "is named so; got: 'help'"),
+        ("x86_64-linux-gnu", "nonsense", "unknown processor of x86_64-unknown-linux-gnu; got: 'nonsense'"),
+        ("x86_64-linux-gnu", "help", "unknown processor of x86_64-unknown-linux-gnu; got: 'help'"),
         ("x86_64-linux-gnu", "skylak", "did you mean 'skylake'"),
-        ("aarch64-linux-gnu", "cortex-m4", "is named so; got: 'cortex-m4'"),
+        ("aarch64-linux-gnu", "cortex-m4", "unknown processor of aarch64-unknown-linux-gnu; got: 'cortex-m4'"),
         ("x86_64-linux-gnu", "i386", "no code for x86_64-unknown-linux-gnu with the processor 'i386'"),
         ("bpf", "", "no code for bpf"),
         ("nvptx64-nvidia-cuda", "", "no code for nvptx64-nvidia-cuda"),

@@ -129,7 +129,7 @@ def test_mistakes_are_named(feet: fc.Constraints, rng: np.random.Generator) -> N
         (lambda: symbolic.jacobian(q, out=nu), "out cannot be given"),
         (lambda: symbolic.function("forward_dynamic"), "forward_dynamics"),
         (lambda: symbolic.function("forward_dynamics", ["actve"]), "active"),
-        (lambda: fc.casadi(feet.held_at(np.stack([q, q]))), "several places at once"),
+        (lambda: fc.casadi(feet.held_at(np.stack([q, q]))), "a batch of anchors"),
     ]
     for call, words in wrong:
         with pytest.raises(fc.FallingCatError) as error:

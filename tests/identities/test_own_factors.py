@@ -181,7 +181,7 @@ class Unhashable:
         (lambda v, I: None, r"expected: a 6 x 6 matrix; got: shape \(\)"),
         (lambda v, I: np.full((6, 6), "x"), "a 6 x 6 matrix of numbers"),
         (lambda v: newton(v, v), "a 6 x 6 matrix of numbers.*takes 1 positional argument"),
-        (Unhashable(), "cannot be looked up"),
+        (Unhashable(), "not hashable"),
         ("crystal", "'christoffel' or 'body'.*'crystal'"),
         (None, "'christoffel' or 'body'"),
     ],

@@ -135,7 +135,7 @@ def test_what_is_refused() -> None:
         fixed.reconstruct(fixed.neutral(), shapes, T)
     with pytest.raises(fc.InputError, match=r"expected: \(31, 7\)"):
         robot.reconstruct(q0, shapes[:-1], T)
-    with pytest.raises(fc.InputError, match="does not begin the path"):
+    with pytest.raises(fc.InputError, match="not the first shape"):
         robot.reconstruct(q0 + np.eye(robot.nq)[-1], shapes, T)
     with pytest.raises(fc.InputError, match="momentum does not fit"):
         robot.reconstruct(q0, shapes, T, 1.0)

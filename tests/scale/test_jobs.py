@@ -178,14 +178,14 @@ def test_bad_input(tmp_path: Path, states: str, arrays: dict[str, Any], capfd: A
     refuse(tmp_path, ["map", "tree9", "bias", "bias", "--in", states], "asked for twice", capfd)
     refuse(tmp_path, ["map", "tree9", "bias", "--in", states, "--chunk", "0"], "--chunk does not fit", capfd)
     refuse(tmp_path, ["sample", "tree9", "-n", "many"], "-n does not fit", capfd)
-    refuse(tmp_path, ["sample", "tree9", "-n", "10", "--only", "q,x"], "no states 'x'", capfd)
+    refuse(tmp_path, ["sample", "tree9", "-n", "10", "--only", "q,x"], "no vector of a state 'x'", capfd)
     assert main(["map", "tree9", "bias", "--in", states, "--out", str(tmp_path / "r.txt")]) == 2
     assert "unknown kind of results" in capfd.readouterr().err
     for words, message in {
         ("--memory", "lots"): "--memory does not fit", ("--memory", "1MB"): "--memory does not fit",
         ("--scheduler", "nonsense"): "--scheduler is not an address",
         ("--scheduler", "tcp://10.0.0.1"): "--scheduler is not an address",
-        ("--scheduler", "tcp://nobody.invalid:8786"): "no machine 'nobody.invalid' is known",
+        ("--scheduler", "tcp://nobody.invalid:8786"): "unknown host 'nobody.invalid'",
     }.items():  # fmt: skip
         assert main(["map", "tree9", "bias", "--in", states, "--out", str(tmp_path / "r.zarr"), *words]) == 2
         assert message in capfd.readouterr().err

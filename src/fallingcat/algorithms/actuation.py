@@ -24,7 +24,7 @@ class FrameInput:
     column: int
     frame: str
     wrench: tuple[float, ...]
-    """For an input of one, in the coordinates of the frame."""
+    """(6,): the wrench of a unit input, in the coordinates of the frame."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ def _independent(model: Model) -> list[Body]:
 
 
 def neutral(model: Model) -> list[float]:
-    """All joints at zero, base at the origin."""
+    """The configuration with all joints at zero and the base at the origin, (nq,)."""
     return [x for body in _independent(model) for x in body.joint.neutral()]
 
 

@@ -45,7 +45,7 @@ ZERO = 1e-300
 PROXIMAL = 1e-9
 """mu of (3) over the mean diagonal of G: the factor by which an iteration reduces an error."""
 ITERATIONS = 4
-"""Of (3)."""
+"""Proximal iterations of (3)."""
 FAR = 0.1
 """Damping of corrections far from the constraints."""
 

@@ -266,12 +266,12 @@ class Between(Rows):
         ang = add(k.A.ang, scale(kd, k.V.ang))
         # directions that are fixed in a turn backwards in these axes, and so do vectors that are fixed in a
         total = self._components(k, *self._dc(k, *k.change(j, x), target.gains, s.ang))
-        total = minus(total, self._along_turned(k, lin, ang, s.ang))
+        total = minus(total, self._turned_components(k, lin, ang, s.ang))
         if kp:
             total = plus(total, scaled(kp, self._violation_dq(m, k, s, anchor)))
         return total if reference is None else plus(total, self._cross_blocks(s.ang, self.from_local(m, reference)))
 
-    def _along_turned(self, k: Relative, lin: Vec, ang: Vec, turn: Vec) -> list[Scalar]:
+    def _turned_components(self, k: Relative, lin: Vec, ang: Vec, turn: Vec) -> list[Scalar]:
         """(turn x d) . y for rows along single directions d, zero for blocks."""
         parts = ((lin, self.linear), (ang, self.angular))
         return [0.0 if fixed == ALL else dot(cross(turn, d), y) for y, fixed in parts for d in k.directions(fixed)]

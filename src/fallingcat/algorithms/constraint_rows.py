@@ -49,7 +49,7 @@ class Moving:
 
 
 class Gains(NamedTuple):
-    """Of Baumgarte's feedback (1)."""
+    """The gains of Baumgarte's feedback (1)."""
 
     kp: float = 0.0
     kd: float = 0.0

@@ -34,7 +34,7 @@ class Linearization(NamedTuple):
     A: Block
     """(..., 2nv, 2nv)"""
     B: Block
-    """(..., 2nv, m): of the joint torques, or of the inputs of `Robot.with_actuation`."""
+    """(..., 2nv, m): columns of the joint torques, or of the inputs of `Robot.with_actuation`."""
 
 
 def linearize(

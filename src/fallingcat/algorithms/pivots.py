@@ -20,7 +20,7 @@ LOST = 1e-10
 """The part of its bound below which a pivot counts as zero. Real robots have pivots of 1e-4 and more; the iCub, whose links are
 point masses, has 1e-11 where they stand in line."""
 TRAVEL = 1.0
-"""Of a sliding joint without limits, in metres."""
+"""The travel of a sliding joint without limits, in metres."""
 
 
 def least_pivots(model: Model) -> dict[int, list[float]]:
@@ -56,7 +56,7 @@ def _second_moment(model: Model, i: int) -> float:
 
 
 def _travel(model: Model, i: int) -> float:
-    """How far a joint can slide."""
+    """How far a joint can slide, in metres; 0 for one that turns."""
     body = model.bodies[i]
     slides = any(any(lin) for lin, _ in body.joint.columns(model.coordinates(i, neutral(model))))
     ends = [abs(x) for x in (body.limits.lower, body.limits.upper) if math.isfinite(x)]

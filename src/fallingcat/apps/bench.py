@@ -83,7 +83,7 @@ class Row:
     operations: int
     """Floating-point operations for one state; a fused multiply-add counts as two."""
     bytes: int
-    """Of the arguments and results of one state."""
+    """Bytes of the arguments and results of one state."""
     one: float
     """Microseconds for one call with one state."""
     batch: float

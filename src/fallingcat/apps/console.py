@@ -20,7 +20,7 @@ from rich.text import Text
 
 Array = NDArray[np.float64]
 Step = Callable[[str], None]
-"""Told what is computed next."""
+"""A callback that is told what is computed next."""
 
 PIPE_WIDTH = 110
 """Columns when the output is no terminal and COLUMNS says nothing."""
@@ -40,7 +40,7 @@ SHADE_WORDS = ("0", "< 0.1", "< 0.3", "< 0.6", "to 1")
 LARGEST_IN_NUMBERS = 12
 """Mass matrices up to this size are printed as numbers."""
 MAX_CELLS = 44
-"""Of a matrix picture, per side; larger matrices are drawn in blocks."""
+"""Cells of a matrix picture per side at most; larger matrices are drawn in blocks."""
 
 
 def stdout_console() -> Console:

@@ -132,7 +132,7 @@ def refuse_masked(name: str, value: Any, expected: str = "an array of real numbe
     """Raise for a masked array: its mask would be ignored in silence."""
     if isinstance(value, np.ma.MaskedArray):
         hint = "fill it first, as in x.filled(np.nan), or pass its .data"
-        raise InputError(f"{name} is a masked array", expected=expected, got="entries that may not count", hint=hint)
+        raise InputError(f"{name} is a masked array", expected=expected, got="masked entries", hint=hint)
 
 
 def _real(name: str, value: Any, expected: str) -> NDArray[Any]:

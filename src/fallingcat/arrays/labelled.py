@@ -54,16 +54,16 @@ def apply(
 
 def _same_coordinates(xr: Any, where: str, arguments: Sequence[Argument], values: Sequence[Any]) -> None:
     """Refuse batch axes of one name whose lengths or coordinates differ."""
-    seen: dict[str, tuple[str, Any]] = {}
+    first: dict[str, tuple[str, Any]] = {}
     for argument, value in zip(arguments, values, strict=True):
         for dim in value.dims if isinstance(value, xr.DataArray) else ():
-            name, other = seen.setdefault(str(dim), (argument.name, value))
+            name, other = first.setdefault(str(dim), (argument.name, value))
             if other.sizes[dim] != value.sizes[dim]:
                 got, expected = f"{value.sizes[dim]} in {argument.name}", f"{other.sizes[dim]} as in {name}"
                 raise InputError(f"{where}: {name} and {argument.name} differ along {dim!r}", expected=expected, got=got)
             if dim in other.indexes and dim in value.indexes and not other.indexes[dim].equals(value.indexes[dim]):
                 hint = "xarray.align(a, b, join='inner') keeps what both have"
-                raise InputError(f"{where}: {name} and {argument.name} have other coordinates along {dim!r}", hint=hint)
+                raise InputError(f"{where}: {name} and {argument.name} have different coordinates along {dim!r}", hint=hint)
 
 
 def _own_axes(xr: Any, where: str, argument: Argument, labels: Labels, core: Sequence[str]) -> Any:

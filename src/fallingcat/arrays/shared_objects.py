@@ -15,7 +15,7 @@ from fallingcat.errors import InputError
 KEPT = 16
 """Objects in the cache of a process; beyond, the oldest is dropped."""
 
-_here: OrderedDict[str, Any] = OrderedDict()
+_cached: OrderedDict[str, Any] = OrderedDict()
 
 
 class SharedObject:
@@ -53,11 +53,11 @@ def _received(token: str, version: str, content: bytes) -> Any:
             "this worker has another version of fallingcat than the program that asks", expected=version, got=__version__,
             hint="install the same version on all workers: results would not be the same to the last bit",
         )  # fmt: skip
-    value = _here.get(token)
+    value = _cached.get(token)
     if value is None:
-        value = _here.setdefault(token, pickle.loads(content))
-        while len(_here) > KEPT:
-            _here.popitem(last=False)
+        value = _cached.setdefault(token, pickle.loads(content))
+        while len(_cached) > KEPT:
+            _cached.popitem(last=False)
     return value
 
 

@@ -26,7 +26,7 @@ from fallingcat.robot.robot import load
 HEIGHT = 1.25
 ROBOT = "cat"
 STEPS = 34
-"""Of the progress bar: about as many as plan and fall report."""
+"""Steps of the progress bar: about as many as plan and fall report."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -71,7 +71,7 @@ def _finding_text(finding: Finding) -> Text:
 
 
 def _verdict(source: str, description: Description | None, findings: Sequence[Finding]) -> Text:
-    """One line: who, how large, and how well."""
+    """One line: the robot's name, its size, and the verdict."""
     who = printable(description.name if description is not None else source)
     if description is not None:
         who += f" ({_count(len(description.links), 'link')}, {_count(len(description.joints), 'joint')})"

@@ -31,7 +31,7 @@ from fallingcat.errors import InputError
 from fallingcat.model.report import printable
 
 MOST_CELLS = 100
-"""Columns of the picture; larger matrices are drawn in blocks."""
+"""Columns of the picture at most; larger matrices are drawn in blocks."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -28,7 +28,7 @@ from fallingcat.text import printable
 
 USAGE_ERROR = 2
 BROKEN_PIPE = 141
-"""What a shell reports of a program whose reader has left."""
+"""The exit status that a shell reports for a closed pipe."""
 INTERNAL_ERROR = 70
 IO_ERROR = 74
 """The output cannot be written, or a file not be read."""
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _status(words: Sequence[str]) -> int:
-    """Of the command, or of its refusal, which may meet a full disk or a reader that has left as well."""
+    """The exit status of the command, or of its refusal, which may meet a full disk or a closed pipe as well."""
     try:
         return _run(words)
     except FallingCatError as error:
@@ -93,7 +93,7 @@ def _refuse(error: FallingCatError, as_json: bool) -> int:
 
 
 def _forget_output() -> None:
-    """What is still buffered must not complain at exit."""
+    """Drop what is still buffered, so that writing it cannot fail at exit."""
     with contextlib.suppress(io.UnsupportedOperation):  # a stream of another kind has nothing to forget
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -16,7 +16,7 @@ from fallingcat.cli.options import add_robot, add_state, load_robot
 from fallingcat.errors import InputError
 
 STEPS = 40
-"""Of the progress bar: about as many as meshes, functions and the plan report."""
+"""Steps of the progress bar: about as many as meshes, functions and the plan report."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:

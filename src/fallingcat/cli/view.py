@@ -14,7 +14,7 @@ from fallingcat.errors import InputError
 
 PORT = 8080
 STEPS = 40
-"""Of the progress bar: about as many as a robot has meshes."""
+"""Steps of the progress bar: about as many as a robot has meshes."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:

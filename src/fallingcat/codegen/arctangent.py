@@ -12,7 +12,7 @@ from __future__ import annotations
 from fallingcat.codegen.lanes import LaneFunction, Lanes
 
 QUARTER_PI = (0.7853981633974483, 3.061616997868383e-17)
-"""Its first part times 0..4 is exact."""
+"""pi/4 as a sum of doubles; the first of them times 0..4 is exact."""
 TAN_EIGHTH_PI = 0.41421356237309503
 ARCTAN = (
     -0.3333333333333333, 0.19999999999999804, -0.14285714285659828, 0.11111111105155447, -0.09090908753500877,

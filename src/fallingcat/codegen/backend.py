@@ -36,7 +36,7 @@ class Array:
     size: int
     is_output: bool = False
     shape: tuple[int, ...] = ()
-    """Of an output, or of an input: its length."""
+    """The shape of an output; for an input, its length."""
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class Layout:
 
 
 def layout(program: Program, plan: Schedule, lanes: Lanes) -> Layout:
-    """Where everything lies."""
+    """The memory layout of a program for one vector of states."""
     W = lanes.width
     results = W * sum(output.size for output in program.outputs)
     return Layout(

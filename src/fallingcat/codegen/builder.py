@@ -66,7 +66,7 @@ class Function:
         return name
 
     def at(self, pointer: str, offset: int | str) -> str:
-        """A place some bytes further."""
+        """A pointer some bytes further."""
         return pointer if offset == 0 else self.value(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
     def load(self, type_: str, pointer: str, offset: int | str = 0) -> str:

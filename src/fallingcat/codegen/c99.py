@@ -58,14 +58,14 @@ protected public reinterpret_cast requires static_assert static_cast template th
 typename using virtual wchar_t xor xor_eq linux unix main fma fmaf sqrt sqrtf rint rintf fabs fabsf printf at i
 """
 KEYWORDS = frozenset(_WORDS.split())
-"""Of C and C++, and what the text and the example call and count with."""
+"""Keywords of C and C++, and the names that the text and the example use for functions and counters."""
 _OWN = re.compile(r"[tsc]\d+|(fc|FC)_.*|FALLINGCAT.*")
 _MACROS = re.compile(
     "NAN|INFINITY|NULL|EOF|BUFSIZ|I|errno|assert|stdin|stdout|stderr|signbit|is(finite|inf|nan|normal)|near|far|min|max|"
     "(M|FP|MATH|SEEK|EXIT|TMP|RAND|L|_IO|FLT|DBL|LDBL|CHAR|SHRT|LONG|U?INT|SIZE|PTRDIFF|WCHAR|CLOCKS|SIG)_[A-Z0-9_]+|"
     "U?INT(_(FAST|LEAST))?(8|16|32|64|MAX|PTR)(_C|_MAX|_MIN)|HUGE_VAL[FL]?|E[A-Z0-9]{2,}|FILE|FILENAME_MAX|FOPEN_MAX|BIG_ENDIAN"
 )
-"""Of headers that are often included before ours."""
+"""Macros of headers that are often included before ours."""
 
 
 def reserved(name: str) -> bool:

@@ -180,7 +180,7 @@ _pruning = threading.Lock()
 
 
 def _time_to_prune(name: str, size: int) -> bool:
-    """Once in so many bytes: looking takes as long as there are files. The name is a digest, as good as a random number."""
+    """Is the cache to be pruned now? On average once in LIMIT / LOOKS bytes; the name is a digest, as good as a random number."""
     return int(name[:8], 16) * (LIMIT // LOOKS) < size << 32
 
 

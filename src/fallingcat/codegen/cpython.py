@@ -164,7 +164,7 @@ def builtin(name: str, python: Any, doc: str, module: str) -> Any:
     """
     definition = _MethodDef(name.encode(), _function("PyObject_Vectorcall"), METH_FASTCALL_KEYWORDS, doc.encode())
     home = _Module(module)
-    home.definition, home.function, home.keeps = definition, _nobody, ()
+    home.definition, home.function, home.keeps = definition, _no_function, ()
     untrack(home)
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
@@ -173,7 +173,7 @@ def builtin(name: str, python: Any, doc: str, module: str) -> Any:
     return function
 
 
-def _nobody() -> None:
+def _no_function() -> None:
     return None
 
 

@@ -18,7 +18,7 @@ from fallingcat.scalar import Dots
 from fallingcat.trace.dots import DotTable
 
 FIELDS = 5
-"""Of a job in the tables; the number of its terms is that of its kind."""
+"""Fields of a job in the tables; the number of its terms is that of its kind."""
 
 
 def dots_text(name: str, op: DotTable, site: Site) -> str:
@@ -31,7 +31,7 @@ class _Writer(Function):
         super().__init__(name, "void", site.parameters, internal=True, attributes="#2")
         self.table, self.op, self.site = name, op, site
         self.terms = op.inner
-        """Of the jobs that are written just now."""
+        """Number of terms of the jobs that are written just now."""
         self.rows = site.slot.width if op.output is not None and site.slot.width > 1 else 0
         """States whose rows are written, in a batch that writes an output; else 0."""
         self.vector = site.slot if site.slot.width > 1 else site.vector

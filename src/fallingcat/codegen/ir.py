@@ -269,7 +269,7 @@ def _sincos_single() -> str:
 
 
 def _atan2_single() -> str:
-    """By way of double precision: it is rare."""
+    """atan2 in single precision, computed in double precision: it is rare."""
     f = Function("fc_atan2_single", "float", ["float %y", "float %x"], internal=True, attributes="#2")
     y, x = (f.value(f"fpext float {v} to double") for v in ("%y", "%x"))
     angle = f.call("double", "fc_atan2_1", f"double {y}", f"double {x}")

@@ -60,7 +60,7 @@ def host() -> tuple[str, str]:
 
 @cache
 def host_lanes() -> Lanes:
-    """As many doubles as a vector register holds."""
+    """Lanes that fill a vector register with doubles."""
     features = set(host()[1].split(","))
     if "+avx512f" in features:
         return Lanes(8)
@@ -69,7 +69,7 @@ def host_lanes() -> Lanes:
 
 CACHES = "/sys/devices/system/cpu/cpu0/cache"
 CACHE_BYTES = 1 << 24
-"""Of a processor whose caches the system does not tell."""
+"""Size assumed for the largest cache of a processor where the system does not tell it."""
 
 
 @cache

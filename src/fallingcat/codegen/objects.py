@@ -176,7 +176,7 @@ def _compiled_in_subprocess(target: Processor, text: str) -> bytes:
     if _UNKNOWN in said or target.cpu == "help":
         help = _in_subprocess(replace(target, cpu="help"), PROBE)[1]
         known = [line.split(" - ")[0].strip() for line in help.splitlines() if " - Select the" in line]
-        raise InputError(f"no processor of {target.triple} is named so", got=shown(target.cpu), hint=closest(target.cpu, known))
+        raise InputError(f"unknown processor of {target.triple}", got=shown(target.cpu), hint=closest(target.cpu, known))
     if not code:
         lines = [line for line in said.splitlines() if "error" in line.lower()] or said.splitlines() or ["nothing"]
         cpu = f" with the processor {shown(target.cpu)}" if target.cpu else ""
@@ -194,5 +194,5 @@ def _in_subprocess(target: Processor, text: str) -> tuple[bytes, str]:
     try:
         done = subprocess.run([sys.executable, "-P", "-c", _APART], input=work, capture_output=True, env=environment)
     except OSError as error:
-        raise InputError(f"cannot compile for {target.triple}", got=f"no process for it: {error}") from None
+        raise InputError(f"cannot compile for {target.triple}", got=f"its process cannot be started: {error}") from None
     return (done.stdout if done.returncode == 0 else b""), done.stderr.decode(errors="replace")

@@ -64,7 +64,7 @@ class Schedule:
 
     @property
     def of_rest(self) -> range:
-        """All others."""
+        """The pieces that are not the core's."""
         return range(self.core_pieces, len(self.pieces))
 
     def instructions_of_core(self, program: Program) -> list[Instruction]:

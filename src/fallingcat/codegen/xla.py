@@ -64,7 +64,7 @@ class Handler:
         return new(self._code.address("fc_xla"), None, None)
 
     def frame_size(self) -> int:
-        """Of the call frame with which XLA has asked for metadata; 0 if it has not."""
+        """Size of the call frame with which XLA has asked for metadata; 0 if it has not."""
         return int(ctypes.CFUNCTYPE(ctypes.c_int64)(self._code.address("fc_call_frame_size"))())
 
 

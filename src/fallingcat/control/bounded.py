@@ -11,9 +11,9 @@ Array = NDArray[np.float64]
 
 STEP_LENGTHS = 0.5 ** np.arange(20.0)
 LEAST_GAIN = 0.1
-"""Of what the slope promises: less is not enough to stay with a step length."""
+"""The share of the decrease predicted by the slope that a step length has to reach to be accepted."""
 NEWTON_STEPS = 100
-"""As many as entries that come to a limit or leave it, and one, are the rule."""
+"""Newton steps at most. As a rule there is one for each entry that reaches or leaves a limit, and one more."""
 
 
 def bounded_newton(H: Array, g: Array, lower: Array, upper: Array) -> tuple[Array, NDArray[np.bool_]]:

@@ -73,7 +73,7 @@ class CompiledFeedback(Drive):
         self._t, self._u = np.empty((*rows, 1)), np.empty((*rows, size))
 
     def at(self, step: int, q: Array, nu: Array, t: float) -> None:
-        """As compiled code, into memory that is there."""
+        """Runs compiled code, which writes into memory that is allocated already."""
         self._t[...] = t
         given = {"q": q, "nu": nu}
         values = [self._t if name == "t" else _rows_of(given[name], self._u) for name in self._names]

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 STEP_LENGTHS = 0.5 ** np.arange(12.0)
-"""All of them are tried at once."""
+"""Step lengths of the line search; all of them are tried at once."""
 LEAST_GAIN = 1e-4
-"""Of what the quadratic model promises: a step that gains less is not taken."""
+"""The share of the decrease predicted by the quadratic model that a step has to reach to be accepted."""
 SOFTEST, STIFFEST, FACTOR = 0.1, 1e15, 2.0
 """Regularisation in units of R: below the first there is none, above the second it is given up; and how fast it changes."""
 ROUNDING = 1e-14
-"""Of the cost, whose sum is not better than that; and of errors of states, in m and rad: smaller ones cost nothing."""
+"""Relative rounding of the cost; also the errors of states, in m and rad, below which they do not count."""
 
 CONVERGED = "converged: what a step can gain is within the tolerance"
 STUCK = "not converged: no step makes the cost smaller"
@@ -158,7 +158,7 @@ class _Policy(NamedTuple):
     curvature: float
 
     def gain(self, length: Any) -> Any:
-        """By how much the cost should fall."""
+        """The decrease of the cost that the quadratic model predicts for a step length."""
         return -(length * self.slope + length**2 * self.curvature / 2.0)
 
 
@@ -169,7 +169,7 @@ def _first(problem: Problem) -> _Motion:
         cost = float(problem.costs(made.q[:, None], made.nu[:, None], u[:, None])[0])
     if not np.isfinite(cost):
         hint = "start with controls whose motion stays near the target"
-        raise InputError("ilqr: the first motion costs too much", expected="a finite cost", got=str(cost), hint=hint)
+        raise InputError("ilqr: the cost of the first motion is not finite", got=str(cost), hint=hint)
     return _Motion(made.q, made.nu, u, cost)
 
 

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """All of it, with T steps and m controls."""
+    """An optimal control problem with T steps and m controls."""
 
     robot: Robot
     """Its inputs are the controls."""
@@ -49,7 +49,7 @@ class Problem:
     upper: Array
 
     def costs(self, q: Array, nu: Array, u: Array) -> Array:
-        """Of several motions, states (T + 1, motions, ...) and controls (T, motions, m)."""
+        """The costs (motions,) of several motions with states (T + 1, motions, ...) and controls (T, motions, m)."""
         z = self.robot.state_minus(self.goal_q[:, None], self.goal_nu[:, None], q, nu)
         of_states = half_squared(z, self.Q)
         of_controls = half_squared(u - self.reference[:, None], self.R)
@@ -89,7 +89,7 @@ def _shaped(name: str, value: Any, *shapes: tuple[int, ...], infinite: bool = Fa
         expected = " or ".join(str(shape) if shape else "a number" for shape in shapes)
         raise InputError(f"ilqr: {name} has the wrong shape", expected=expected, got=str(x.shape))
     if np.isnan(x).any() or (np.isinf(x).any() and not infinite):
-        raise InputError(f"ilqr: {name} is not finite", expected="numbers")
+        raise InputError(f"ilqr: {name} is not finite", expected="finite numbers")
     return x
 
 
@@ -111,7 +111,10 @@ def _limits(limits: Any, u: Array) -> tuple[Array, Array]:
         np.broadcast_to(_shaped(f"the {name} limit", x, (), u.shape[1:], u.shape, infinite=True), u.shape)
         for name, x in (("lower", low), ("upper", high))
     )
-    for bad, what in ((lower > upper, "limits are crossed"), ((u < lower) | (u > upper), "controls are outside of the limits")):
+    for bad, what in (
+        (lower > upper, "lower limits exceed upper ones"),
+        ((u < lower) | (u > upper), "controls are outside of the limits"),
+    ):
         if bad.any():
             k, i = (int(x) for x in np.argwhere(bad)[0])
             got = f"controls[{k}, {i}] = {u[k, i]:.6g} with limits {lower[k, i]:.6g} and {upper[k, i]:.6g}"
@@ -131,6 +134,8 @@ def _target(robot: Robot, target: Any, T: int, dt: float) -> tuple[Array, Array]
     nu = _shaped("the target's nu", nu, (robot.nv,), (T + 1, robot.nv))
     if times is not None and np.abs(np.diff(times) - dt).max() > 1e-6 * dt:
         hint = "trajectory.resample(dt * np.arange(T + 1))"
-        raise InputError("ilqr: the target has other times than the steps", expected=f"times {dt:.6g} s apart", hint=hint)
+        raise InputError(
+            "ilqr: the times of the target are not those of the steps", expected=f"times {dt:.6g} s apart", hint=hint
+        )
     q = robot.integrate(q, np.zeros(robot.nv))  # refuses quaternions that are not of unit length
     return np.broadcast_to(q, (T + 1, robot.nq)), np.broadcast_to(nu, (T + 1, robot.nv))

@@ -36,12 +36,12 @@ STIFFEST = 1e12
 
 
 class InverseKinematics(NamedTuple):
-    """Configurations, and how well they do."""
+    """Configurations found, and how close they come to the targets."""
 
     q: Array
     """(..., nq)"""
     residual: Array
-    """(...): what is left, the norm of all errors in metres and radians."""
+    """(...): the norm of all remaining errors, in metres and radians."""
     iterations: NDArray[np.int64]
     """(...)"""
     converged: NDArray[np.bool_]
@@ -179,9 +179,9 @@ class _Problem:
         """J without the columns of joints at limits that the steepest descent would push further."""
         downhill = -np.einsum("kij,ki->kj", J, r)[:, self.nu_at]
         x = q[:, self.q_at]
-        stuck = ((x <= self.lower) & (downhill < 0.0)) | ((x >= self.upper) & (downhill > 0.0))
+        at_limit = ((x <= self.lower) & (downhill < 0.0)) | ((x >= self.upper) & (downhill > 0.0))
         keep = np.ones((len(q), J.shape[-1]))
-        keep[:, self.nu_at] = ~stuck
+        keep[:, self.nu_at] = ~at_limit
         return J * keep[:, None, :]
 
     def error(self, q: Array, posture: _Posture | None) -> tuple[Array, Array]:

@@ -21,9 +21,9 @@ Array = NDArray[np.float64]
 DOUBLINGS = 60
 CORRECTIONS = 3
 SMALL = 1e-8
-"""Relative: residuals that are left, and singular values of modes that no input reaches."""
+"""Relative bounds: on residuals, and on singular values below which no input reaches a mode."""
 ASYMMETRY = 1e-9
-"""Relative: what rounding may leave of it in a weight."""
+"""The largest asymmetry of a weight, relative, that counts as rounding."""
 
 
 class Regulator(NamedTuple):
@@ -91,7 +91,7 @@ class _Discrete(_System):
         return _norm(P) + _norm(self.Q) + _norm(self.A) ** 2 * _norm(P)
 
     def growth(self, A: Array) -> Array:
-        """Of every mode, above zero where it does not decay."""
+        """The growth of every mode, above zero where it does not decay."""
         return np.asarray(np.abs(np.linalg.eigvals(A)) - 1.0)
 
 
@@ -107,7 +107,7 @@ class _Continuous(_System):
         return _doubled(one + 2.0 * c * np.linalg.inv(_T(W)), _symmetric(G), _symmetric(H))
 
     def _shift(self) -> Array:
-        """Between the slowest and the fastest closed loop, and away from the modes of A: (...)."""
+        """c of the Cayley transform, (...): between the slowest and the fastest closed loop, and away from the modes of A."""
         H = np.concatenate([np.concatenate([self.A, -self.G], -1), np.concatenate([-self.Q, -_T(self.A)], -1)], -2)
         modes = np.linalg.eigvals(H)
         fastest = np.maximum(np.abs(modes).max(axis=-1), 1e-300)
@@ -138,7 +138,7 @@ class _Continuous(_System):
         return 2.0 * _norm(self.A) * _norm(P) + _norm(self.Q) + _norm(P @ self.G @ P)
 
     def growth(self, A: Array) -> Array:
-        """Of every mode, above zero where it does not decay."""
+        """The growth of every mode, above zero where it does not decay."""
         return np.asarray(np.linalg.eigvals(A).real)
 
 
@@ -211,7 +211,7 @@ def _check_result(where: str, system: _Discrete | _Continuous, P: Array, K: Arra
             if np.linalg.svd(pencil, compute_uv=False)[-1] <= SMALL * max(1.0, float(_norm(A))):
                 raise InputError(f"{where}: the system{which} {what}", got=f"a mode of {complex(mode):.4g}", hint=hint)
     raise InputError(
-        f"{where}: the Riccati equation{which} has no solution to working precision", expected="a system that can be controlled",
+        f"{where}: the Riccati equation{which} has no solution to working precision", expected="a controllable system",
         hint="states and inputs in units in which they are of like size help",
     )  # fmt: skip
 
@@ -235,7 +235,7 @@ def matrix(where: str, name: str, value: Any) -> Array:
         got = f"shape {x.shape}"
         raise InputError(f"{where}: {name} is not a matrix", expected="an array of real numbers, (..., rows, columns)", got=got)
     if not np.isfinite(x).all():
-        raise InputError(f"{where}: {name} is not finite", expected="numbers")
+        raise InputError(f"{where}: {name} is not finite", expected="finite numbers")
     return x
 
 

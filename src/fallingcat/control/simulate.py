@@ -48,7 +48,7 @@ TIGHTEST, LOOSEST = 1e-13, 1e-2
 LARGEST_TURN = 1.0
 """Radians that a joint or the base turns in a step: local coordinates end at a full turn."""
 MOST_STEPS = 10**6
-"""Of one simulation."""
+"""Steps of one simulation at most."""
 
 
 class Point(NamedTuple):
@@ -75,7 +75,7 @@ def simulate(
             here, h = flow.step(here, h, end)
             steps += 1
             if steps > MOST_STEPS:
-                raise _stuck(here.t, f"{MOST_STEPS} steps were not enough")
+                raise _cannot_go_on(here.t, f"{MOST_STEPS} steps were not enough")
             if own_times and here.t < end:
                 points.append(here)
         points.append(here)
@@ -93,13 +93,13 @@ def _tolerance(rtol: Any) -> float:
     return value
 
 
-def _stuck(t: float, why: str) -> FallingCatError:
+def _cannot_go_on(t: float, why: str) -> FallingCatError:
     hint = "a controller that jumps, stiff gains, or a singular state; robot.rollout takes steps of a fixed length"
     return FallingCatError(f"simulate: cannot go on at {t:.9g} s: {why}; hint: {hint}")
 
 
 class _Flow:
-    """What moves the state, and how well it is followed."""
+    """The rate of the state under the controller, and steps that keep the tolerance."""
 
     def __init__(self, robot: Robot, motion: Motion, controller: Any, t: float, rtol: float) -> None:
         self._robot, self._rtol, self._drive = robot, rtol, None
@@ -128,7 +128,7 @@ class _Flow:
             last = x.t + 1.001 * tried >= end
             tried = end - x.t if last else tried
             if x.t + tried == x.t:
-                raise _stuck(x.t, "steps become shorter than the time can resolve")
+                raise _cannot_go_on(x.t, "steps become shorter than the time can resolve")
             there, error = self._attempt(x, tried, end if last else x.t + tried)
             factor = min(5.0, max(0.2, 0.9 * error**-0.2)) if error > 0.0 else 0.2 if math.isnan(error) else 5.0
             if error <= 1.0:

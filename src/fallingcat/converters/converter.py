@@ -245,7 +245,7 @@ class Converter:
         if not self._velocities.own.all():
             raise InputError(
                 f"{self.convention.library}: {what} has no unique counterpart", expected="as many velocities there as here",
-                got=f"{self.nv} and {self._our_nv}, as joints that follow here move on their own there",
+                got=f"{self.nv} and {self._our_nv}: mimic joints here are independent there",
                 hint="the way back, from_matrix and from_jacobian, exists",
             )  # fmt: skip
 

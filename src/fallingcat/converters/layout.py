@@ -93,7 +93,7 @@ def _floating(made: Layout, convention: Convention, body: Body, real_parts: list
 
 
 def _spherical(made: Layout, convention: Convention, body: Body, real_parts: list[int]) -> None:
-    """All who have this joint write its velocity in the axes of the body."""
+    """A spherical joint: every library that has one writes its velocity in the axes of the body."""
     _quaternion_joint(made, convention, body, convention.spherical_at, real_parts)
     made.velocities += [Place(body.nu_at + k, made.nv + k) for k in range(3)]
     made.nv += 3
@@ -163,8 +163,8 @@ def _their_joints(robot: Robot, convention: Convention, joint_names: Iterable[st
     missing = [name for name in robot.joint_names if name not in names]
     if missing:
         raise InputError(
-            f"joint_names: {len(missing)} of {len(robot.joint_names)} joints are missing", expected="all that move here",
-            got=f"none of {missing[:4]}", hint="joints that stand still there are locked here by fc.load(..., joints=[...])",
+            f"joint_names: {len(missing)} of {len(robot.joint_names)} joints are missing", expected="all movable joints",
+            got=f"none of {missing[:4]}", hint="fc.load(..., joints=[...]) locks the joints that do not move there",
         )  # fmt: skip
     return names
 

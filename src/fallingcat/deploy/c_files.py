@@ -17,7 +17,7 @@ from fallingcat.deploy.project import Project
 from fallingcat.deploy.vectors import STATES, Array, vectors
 
 TOLERANCES = {"double": 1e-12, "float": 2e-3}
-"""Of the self-check, relative to the largest entry of a result: what other roundings may make of it."""
+"""Tolerances of the self-check, relative to the largest entry of a result: the effect of other roundings."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ class Chosen:
     """A function to be exported."""
 
     name: str
-    """Under which name, after that of the robot; an identifier."""
+    """Its name, which follows that of the robot; an identifier."""
     kernel: Kernel
     summary: str
     """What it does, in a sentence."""
@@ -66,7 +66,7 @@ def choose(robot: Robot, functions: Any) -> list[Chosen]:
 def _choose(robot: Robot, item: Any, name: str | None = None) -> Chosen:
     if name is not None and (not isinstance(name, str) or identifier(name) != name):
         raise InputError(
-            "fc.export: no name for a function", got=shown(name),
+            "fc.export: not a name for a function", got=shown(name),
             expected="letters, digits and underscores; a letter first, no underscore last, and not two side by side",
         )  # fmt: skip
     if isinstance(item, Chosen):

@@ -28,13 +28,13 @@ class Exported:
     """One function that was exported."""
 
     name: str
-    """Of the function in C."""
+    """The name of the function in C."""
     operations: int
     """Floating-point operations of a call."""
     workspace: int
     """Numbers that its caller must have room for."""
     seconds: float | None = None
-    """Of one call on this machine, if that was asked for."""
+    """Seconds of one call on this machine, if that was asked for."""
 
     def __str__(self) -> str:
         timed = f"  {shown(self.seconds)} a call" if self.seconds is not None else ""
@@ -43,7 +43,7 @@ class Exported:
 
 @dataclass(frozen=True)
 class Export:
-    """What was written."""
+    """The result of an export: the files and functions that were written."""
 
     directory: Path
     files: tuple[Path, ...]
@@ -104,7 +104,7 @@ def export(
 
 
 def _noted(parts: Sequence[Part], notes: Sequence[tuple[str, ...]]) -> list[Part]:
-    """With more to say in their comments."""
+    """The parts with these notes in their comments."""
     return [replace(part, notes=words) for part, words in zip(parts, notes, strict=True)]
 
 

@@ -140,4 +140,4 @@ FACTS: dict[str, tuple[str, str]] = {
     "actuation_matrix": ("those of tau per input", "Rows as tau; an input on a link turns with it."),
     "step": ("dt in s", "As forward_dynamics. Simulation in time: call it again and again; euler, midpoint or rk4."),
 }
-"""Of every function."""
+"""(units, frames) of the results of every function."""

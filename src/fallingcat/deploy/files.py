@@ -19,17 +19,17 @@ FIRST_LINE = re.compile(rf"(?:/\*|//|#) (?P<owner>.*): [^:]*, {MARK} \S+, digest
 
 
 def folder(directory: str | os.PathLike[str]) -> Path:
-    """Refused before anything is computed, if it cannot be a folder."""
+    """The folder as a path; refused before anything is computed if it cannot be one."""
     try:
         if not os.fspath(directory):
-            raise InputError("fc.export: no folder", got="an empty name", hint="'.' is the one you are in")
+            raise InputError("fc.export: not a folder", got="an empty name", hint="'.' is the one you are in")
         path = Path(directory)
         if path.exists() and not path.is_dir():
             raise InputError(f"cannot write to {str(path)!r}", got="a file", expected="a folder")
     except (TypeError, ValueError, OSError) as error:
         if isinstance(error, FallingCatError):
             raise
-        raise InputError("fc.export: no folder", got=repr(directory), hint=str(error)) from None
+        raise InputError("fc.export: not a folder", got=repr(directory), hint=str(error)) from None
     return path
 
 
@@ -56,7 +56,7 @@ def write(place: Path, files: Mapping[str, str | bytes], owner: str) -> tuple[Pa
 
 @contextlib.contextmanager
 def _made(place: Path) -> Iterator[None]:
-    """A folder, and those above it; gone again if something fails."""
+    """Make a folder and those above it; they are removed if something fails."""
     missing = [path for path in (place, *place.parents) if not path.exists()]
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ def _made(place: Path) -> Iterator[None]:
 
 
 def _exchange(scratch: Path, place: Path, names: list[str]) -> None:
-    """New files for old ones."""
+    """Replace old files by new ones: all of them, or none where one fails."""
     old = scratch / "old"
     old.mkdir()
     try:
@@ -91,12 +91,12 @@ def _exchange(scratch: Path, place: Path, names: list[str]) -> None:
 
 
 def digest(content: bytes) -> str:
-    """Of lines, however they end: a version control system may change that."""
+    """A digest of lines, whatever their line ends: a version control system may change these."""
     return hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()[:16]
 
 
 def sealed(text: str) -> str:
-    """With a digest of everything else in the first line, which is a comment and ends with the mark."""
+    """The text with a digest of everything else in its first line, which is a comment and ends with the mark."""
     first, _, rest = text.partition("\n")
     marked = re.fullmatch(rf"(.*{MARK} \S+)(.*)", first)
     assert marked is not None

@@ -13,7 +13,7 @@ from fallingcat.text import printable, shown
 
 MARK = "made by fallingcat"
 LENGTH = 60
-"""Of a stem: file systems and linkers have limits."""
+"""The longest stem: file systems and linkers have limits."""
 _RESERVED = """
 main check test example cmakelists
 all clean depend edit_cache help install list_install_components package package_source preinstall rebuild_cache run_tests
@@ -34,7 +34,7 @@ class Project:
 
     robot: Robot
     stem: str
-    """Of the names of files, functions and constants."""
+    """What the names of files, functions and constants begin with."""
     precision: str = "double"
     object_code: tuple[str, ...] = ()
     """What the header says of the code that belongs to it, if that is not C."""
@@ -69,7 +69,7 @@ def project(robot: Robot, precision: str = "double", name: str | None = None) ->
     """For a robot, under another name if one is given."""
     if name is not None and (not isinstance(name, str) or stem(name) != name):
         raise InputError(
-            "fc.export: no name for files and functions", got=shown(name), expected=f"at most {LENGTH} letters, digits and "
+            "fc.export: not a name for files and functions", got=shown(name), expected=f"at most {LENGTH} letters, digits and "
             "underscores, none of them first, last or doubled, and no name of C or CMake",
         )  # fmt: skip
     return Project(robot, stem(robot.name) if name is None else name, precision)

@@ -16,13 +16,13 @@ from fallingcat.deploy.vectors import vectors
 from fallingcat.robot.robot import Robot
 
 SECONDS = 0.02
-"""Of one measurement."""
+"""Seconds of one measurement."""
 MEASUREMENTS = 7
 """The best counts: all that disturbs a measurement makes it longer."""
 
 
 def seconds_per_call(robot: Robot, chosen: Chosen, precision: str) -> float:
-    """Of the exported function, compiled by LLVM for this processor."""
+    """Seconds of one call of the exported function, compiled by LLVM for this processor."""
     written = ir_source(chosen.kernel.program, "f", precision)
     text = module_text([written], precision) + _repeat(len(written.arrays))
     code = Code(compile_for(this_processor(), text), {})

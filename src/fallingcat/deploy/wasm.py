@@ -41,7 +41,7 @@ class WasmModule:
 
 
 PROPERTIES = ("name", "nq", "nv", "jointNames", "base", "floating", "frameNames", "neutral")
-"""Of a robot in JavaScript."""
+"""Properties of a robot in JavaScript."""
 TAKEN = frozenset({*PROPERTIES, "then"})
 """What no function may be called: what has a `then` is taken for a promise."""
 

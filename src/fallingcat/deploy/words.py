@@ -42,7 +42,7 @@ def configuration(robot: Robot) -> Iterator[str]:
 
 
 def surroundings(robot: Robot) -> Iterator[str]:
-    """Lines on what the robot stands in."""
+    """Lines on the base and on gravity."""
     if not robot.floating:
         yield f"The base {_name(robot.base)} is fixed to the world."
     gravity = ", ".join(f"{x:.9g}" for x in robot.gravity)
@@ -123,7 +123,7 @@ def function(robot: Robot, chosen: Chosen, arrays: Sequence[Array]) -> Iterator[
 
 
 def _explained(frames: str) -> str:
-    """What is said of another function stands here as well."""
+    """A frame's text with that of the function it refers to behind it."""
     other = re.match(r"As (?:for )?(\w+)\b", frames)
     return f"{frames} {_explained(FACTS[other[1]][1])}" if other and other[1] in FACTS else frames
 
@@ -147,6 +147,6 @@ def _output(robot: Robot, array: Array) -> str:
 
 
 def plain(text: str) -> str:
-    """Nothing that a comment in C would stumble over."""
+    """The text as a comment in C can hold it: ASCII, without comment marks and trigraphs."""
     text = text.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?").replace("`", "")
     return "".join(c if c.isascii() else "_" for c in text)

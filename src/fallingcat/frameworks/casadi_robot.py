@@ -93,8 +93,8 @@ class CasadiConstraints(ConstraintMethods):
 
     def __init__(self, constraints: Constraints, compiled: bool = False, order: int = 2) -> None:
         if constraints.anchors.ndim != 1:
-            got, hint = f"anchors {constraints.anchors.shape}", "c.with_anchors(...) of one state"
-            raise InputError("fc.casadi: these constraints hold at several places at once", got=got, hint=hint)
+            got, hint = f"anchors of shape {constraints.anchors.shape}", "c.with_anchors(...) of one state"
+            raise InputError("fc.casadi: these constraints have a batch of anchors", got=got, hint=hint)
         self.constraints = constraints
         self.compiled, self.order = compiled, order
         self._calls = _ConstraintCalls(constraints, _Calls(constraints.robot, compiled, order))

@@ -29,7 +29,7 @@ CONSTRAINT_NAMES = tuple(name for name in FUNCTIONS if name not in METHODS)
 RESULTS |= {row.results.__name__: row.results for row in FUNCTIONS.values() if row.results is not None}
 
 PARTS = ("position", "velocity", "acceleration")
-"""Of a reference motion."""
+"""The parts of a reference motion."""
 
 
 class ConstraintCalls(Finder, Constraints):

@@ -54,7 +54,7 @@ class Operation:
         return inputs, values
 
     def bind(self, values: Sequence[Array]) -> list[Array]:
-        """All results; arguments have the same leading axes."""
+        """All results, as a list; the arguments have the same leading axes."""
         return list(run_p.bind(*values, operation=self))
 
     def tangent(self) -> Operation:
@@ -81,7 +81,7 @@ class Operation:
 
 
 _OPERATIONS: dict[tuple[str, int], Operation] = {}
-"""By what they compute, and in which arguments they are linear. XLA never forgets a handler, so these stay, too."""
+"""Operations by what they compute, and in which arguments they are linear. XLA never forgets a handler, so these stay, too."""
 
 _LOCK = threading.RLock()
 """Held while an operation is made or registered: XLA takes a name once."""
@@ -166,14 +166,14 @@ def _lowered(ctx: Any, *values: Any, operation: Operation) -> Any:
     return jax.ffi.ffi_lowering(operation.target(batch=states != 1))(ctx, *values)
 
 
-def _elsewhere(ctx: Any, *values: Any, operation: Operation) -> Any:
+def _on_another_device(ctx: Any, *values: Any, operation: Operation) -> Any:
     raise InputError(
         f"{operation.name} runs on the CPU", got="another device of JAX",
         hint="jax.config.update('jax_platforms', 'cpu'), or jax.jit(f, device=jax.devices('cpu')[0])",
     )  # fmt: skip
 
 
-mlir.register_lowering(run_p, _elsewhere)
+mlir.register_lowering(run_p, _on_another_device)
 mlir.register_lowering(run_p, _lowered, platform="cpu")
 
 
@@ -248,7 +248,7 @@ def _constant(name: str, spec: Input, value: Any) -> Array:
 
 
 def same_axes(values: Sequence[Array]) -> list[Array]:
-    """All with the leading axes that they have in common."""
+    """The arrays, broadcast to common leading axes."""
     leads = {v.shape[:-1] for v in values}
     if len(leads) == 1:
         return list(values)

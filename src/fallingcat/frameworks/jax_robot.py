@@ -36,7 +36,7 @@ class JaxRobot:
         self._calls = _Calls(robot)
 
     def neutral(self) -> Array:
-        """All joints at zero, base at the origin."""
+        """The configuration with all joints at zero and the base at the origin, (nq,)."""
         return jnp.asarray(self.robot.neutral())
 
     def __repr__(self) -> str:

@@ -138,11 +138,11 @@ class Spread(Operator):
         return self.transposed
 
     def pull_back(self, call: Caller, values: Sequence[Tensor], bars: Sequence[Tensor]) -> list[Tensor]:
-        """By the transposed table."""
+        """The cotangents of wrenches on frames, by the transposed table."""
         return list(call(self.transposed, bars))
 
     def push_forward(self, call: Caller, values: Sequence[Tensor], tangents: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """By the table itself."""
+        """The tangents of wrenches on bodies, by the table itself."""
         return call(self, [t for t in tangents if t is not None])
 
     @lazy

@@ -35,7 +35,7 @@ class TorchRobot:
         self._calls = _Calls(robot)
 
     def neutral(self) -> Tensor:
-        """All joints at zero, base at the origin."""
+        """The configuration with all joints at zero and the base at the origin, (nq,)."""
         return torch.from_numpy(self.robot.neutral())
 
     def __repr__(self) -> str:

@@ -302,10 +302,10 @@ class _Tree:
             return body, at @ (origin if outwards else origin.inverse())
         model, A = CANONICAL[joint.type](joint)
         turn = Placed(A)
-        stuck = self._choice.lock_of(joint)
-        if stuck is not None:
-            R = transpose(model.rotation(stuck, IDENTITY).matrix())
-            moved = origin @ turn @ Placed(R, model.offset(stuck)) @ turn.inverse()
+        locked = self._choice.lock_of(joint)
+        if locked is not None:
+            R = transpose(model.rotation(locked, IDENTITY).matrix())
+            moved = origin @ turn @ Placed(R, model.offset(locked)) @ turn.inverse()
             return body, at @ (moved if outwards else moved.inverse())
         place = self._places[joint.name]
         if outwards:

@@ -17,7 +17,7 @@ _WITH_AXIS = (*SINGLE_COORDINATE, "cylindrical", "planar", "universal")
 # Products of a few such numbers still do not overflow.
 _LARGEST = 1e60
 SMALLEST = 1 / _LARGEST
-"""Of masses and inertias: quotients of a few such numbers do not overflow either."""
+"""The least mass, inertia or multiplier that can be computed with: quotients of a few such numbers do not overflow either."""
 _SHORTEST = 1e-9
 _PARALLEL = 1e-6
 

@@ -26,11 +26,11 @@ _MOST = 20
 _HUGE, _TINY = 10.0, 1e-4
 """Metres: larger and smaller parts of robots are rare enough to ask."""
 _BEYOND = 10.0
-"""Times the robot's reach."""
+"""A huge mesh is reported if it is larger than so many times the robot's reach."""
 _DISAGREEMENT = 10.0
 """Factor between the moments of inertia of a link and of its mesh, filled evenly with the link's mass."""
 _NEGLIGIBLE = 1e-3
-"""Of the whole mass: cameras and the like are often given anything."""
+"""Links below this share of the whole mass are not checked: cameras and the like are often given anything."""
 _CLOSED = 1e-3
 """The share of a mesh's area that may be missing."""
 

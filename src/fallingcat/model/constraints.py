@@ -25,9 +25,9 @@ class Constraint:
 
     kind: str
     frames: tuple[str | None, ...]
-    """Of the robot; None is the world."""
+    """Names of frames of the robot; None is the world."""
     options: tuple[tuple[str, Any], ...] = ()
-    """What else was said."""
+    """The other arguments, by name."""
 
     def __str__(self) -> str:
         options = dict(self.options)

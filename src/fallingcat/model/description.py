@@ -49,7 +49,7 @@ class Inertial:
 ShapeKind = Literal["box", "cylinder", "sphere", "capsule", "ellipsoid", "mesh"]
 Rgba = tuple[float, float, float, float]
 GREY: Rgba = (0.6, 0.6, 0.65, 1.0)
-"""Of shapes whose description names no colour; a mesh then shows the colours of its own file."""
+"""The colour of shapes whose description names none; a mesh then shows the colours of its own file."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from fallingcat.model.xml_tree import Element, XmlError, parse_xml
 
 
 def read_xml(text: str | bytes, file: str = "<text>", path: Path | None = None) -> tuple[Description | None, tuple[Finding, ...]]:
-    """What a URDF, MJCF or SDF text says, and every mistake in it. path: its file, for those that name others."""
+    """The description in a URDF, MJCF or SDF text, and a finding for every mistake. path: its file, if it names others."""
     try:
         root = _parsed(text)
     except XmlError as error:

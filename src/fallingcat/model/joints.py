@@ -336,7 +336,7 @@ class FreeFlyer(JointModel):
 
 @dataclass(frozen=True)
 class Reversed(JointModel):
-    """A joint seen from its other side: body and parent have changed places.
+    """A joint reversed: body and parent have exchanged their roles.
 
     With X the forward joint's transform to its parent:  S' = -X S  and  ring' = -X (v_J x S + ring).
     """
@@ -402,7 +402,7 @@ class Reversed(JointModel):
 
 
 def reverse(joint: JointModel) -> JointModel:
-    """The joint seen from its other side, in the form with the most constants."""
+    """The reversed joint, in the form with the most constants."""
     if isinstance(joint, Revolute):
         return Revolute(joint.axis, -joint.sign)
     if isinstance(joint, Prismatic):

@@ -16,7 +16,7 @@ from fallingcat.model.description import Description, Visual
 PACKAGE_PATHS = ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH", "GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
 """Environment variables with folders of packages, separated like those of PATH."""
 _HIGHEST = 32
-"""So many folders above the file are searched."""
+"""Number of folders above the file that are searched."""
 
 
 class Shape(NamedTuple):

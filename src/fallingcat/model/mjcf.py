@@ -45,7 +45,7 @@ _LOCK = threading.Lock()
 
 
 def read_mjcf(root: Element, text: str | bytes, file: str, path: Path | None) -> tuple[Description | None, tuple[Finding, ...]]:
-    """What an MJCF text says: `root` is its tree, `path` its file, from where includes and meshes are looked for."""
+    """The description in an MJCF text: `root` is its tree, `path` its file, from where includes and meshes are looked for."""
     report = Report(file)
     refuse_excess(root, path.parent if path is not None else Path.cwd(), report)
     if report.has_errors():

@@ -12,9 +12,9 @@ from fallingcat.model.report import Report, printable
 from fallingcat.model.xml_tree import MAX_SIZE, Element, XmlError, parse_xml
 
 MOST_ELEMENTS = 100_000
-"""After <replicate> has copied them."""
+"""Elements at most, after <replicate> has copied them."""
 MOST_NUMBERS = 50_000_000
-"""Of a texture or height field."""
+"""Numbers of a texture or height field at most."""
 MOST_FILES = 200
 _SIZES = {
     "texture": ("width", "height"),
@@ -29,7 +29,7 @@ _PLAIN = "name a regular file: pipes and devices are not read"
 
 def refuse_excess(root: Element, folder: Path, report: Report) -> None:
     """Report what is too large in a file and in all that it includes."""
-    seen: set[Path] = set()
+    visited: set[Path] = set()
     trees: list[tuple[Element, str]] = []
     waiting: list[tuple[Element, Path, str]] = [(root, folder, "")]
     while waiting and not report.has_errors():
@@ -40,10 +40,10 @@ def refuse_excess(root: Element, folder: Path, report: Report) -> None:
         trees.append((element, file))
         for name in _included(element):
             path = here / name
-            if path in seen or not is_file(path):
+            if path in visited or not is_file(path):
                 continue  # MuJoCo has words for both
-            seen.add(path)
-            if len(seen) > MOST_FILES:
+            visited.add(path)
+            if len(visited) > MOST_FILES:
                 _say(report, element, f"more than {MOST_FILES} files are included", "put them together", file)
                 return
             tree = _tree(path, report)

@@ -40,7 +40,7 @@ class Member:
 
 @dataclass
 class Written:
-    """What grows beside the tree of bodies."""
+    """What is collected for other sections of the file while the tree of bodies is written."""
 
     followers: list[tuple[str, Mimic]] = field(default_factory=list)
     meshes: dict[tuple[str, Vector], str] = field(default_factory=dict)

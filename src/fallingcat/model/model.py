@@ -101,7 +101,7 @@ class Model:
 
     @lazy
     def mass(self) -> float:
-        """Of all that can move."""
+        """The mass of all that can move, kg."""
         total = 0.0
         for body in self.bodies:  # not `sum`, which rounds floats differently from Python 3.12 on
             total += body.inertia.mass

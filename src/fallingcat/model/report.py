@@ -10,7 +10,7 @@ from fallingcat.text import printable as printable
 from fallingcat.text import quoted as quoted
 
 MAX_FINDINGS = 1000
-"""Of each severity. More cannot be mended at once, and a broken file can have a hundred thousand."""
+"""Findings of each severity at most: more cannot be mended at once, and a broken file can have a hundred thousand."""
 
 
 def listed(names: Sequence[str], limit: int = 6) -> str:

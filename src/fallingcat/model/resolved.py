@@ -12,7 +12,7 @@ from fallingcat.model.placed import Placed
 from fallingcat.spatial.vec3 import IDENTITY, transpose
 
 _SYMMETRIC = ("revolute", "continuous", "prismatic", "helical", "cylindrical", "fixed")
-"""Joints that are joints of the same type from their other side, with the axis turned round."""
+"""Joints whose reverse is a joint of the same type with the opposite axis."""
 
 
 def resolved(
@@ -20,7 +20,7 @@ def resolved(
 ) -> Description:
     """The description of a robot that was loaded with these options.
 
-    Raises `InputError` where the way from the root to the base crosses a joint that is another one from its other side.
+    Raises `InputError` where another base reverses a joint whose reverse has no type in files.
     """
     choice = Choice(description, joints, lock or {})
     every = [_locked(joint, choice) for joint in description.joints]
@@ -32,20 +32,20 @@ def resolved(
 
 def _locked(joint: Joint, choice: Choice) -> Joint:
     """A joint that does not move as a fixed one; one that follows, with its leader at the end of the chain."""
-    stuck = choice.lock_of(joint) if joint.type != "fixed" else None
-    if stuck is None:
+    locked = choice.lock_of(joint) if joint.type != "fixed" else None
+    if locked is None:
         if joint.name in choice.master:
             leader, multiplier, offset = choice.master[joint.name]
             return replace(joint, mimic=Mimic(leader, multiplier, offset))
         return joint
     model, A = CANONICAL[joint.type](joint)
     turn = Placed(A)
-    moved = Placed.of(joint.pose) @ turn @ Placed(transpose(model.rotation(stuck, IDENTITY).matrix()), model.offset(stuck))
+    moved = Placed.of(joint.pose) @ turn @ Placed(transpose(model.rotation(locked, IDENTITY).matrix()), model.offset(locked))
     return Joint(joint.name, "fixed", joint.parent, joint.child, (moved @ turn.inverse()).pose(), line=joint.line)
 
 
 def _rooted(description: Description, joints: list[Joint], base: str) -> tuple[list[Link], list[Joint]]:
-    """The joints on the way from the root to the base, seen from their other side."""
+    """The tree with another root: the joints between the root and the base are reversed."""
     above = {joint.child: joint for joint in joints}
     links, names = list(description.links), {link.name for link in description.links}
     link = base
@@ -54,7 +54,7 @@ def _rooted(description: Description, joints: list[Joint], base: str) -> tuple[l
         at = joints.index(joint)
         if joint.type not in _SYMMETRIC:
             raise InputError(
-                f"the way to the base {base!r} crosses joint {joint.name!r}: a {joint.type} joint is another from its other side",
+                f"with the base {base!r} joint {joint.name!r} is reversed, and a reversed {joint.type} joint cannot be written",
                 hint="write the robot with its own root as the base: robot.with_base(...)",
             )
         if joint.type == "fixed":

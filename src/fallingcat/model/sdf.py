@@ -21,10 +21,10 @@ from fallingcat.model.xml_tree import Element
 
 NEWEST = (1, 12)
 OLDEST = (1, 5)
-"""Before, axes of joints were in the model's frame."""
+"""The oldest version that is read: before, axes of joints were in the model's frame."""
 _COUPLINGS = ("gearbox",)
 DEEPEST = 16
-"""Models inside each other."""
+"""Depth of models inside each other at most."""
 _CLOSES = {"fixed": "weld", "spherical": "connect", "revolute": "hinge", "continuous": "hinge"}
 """What a joint becomes that closes a loop."""
 
@@ -50,7 +50,7 @@ class Models:
 
 
 def read_sdf_tree(root: Element, file: str) -> tuple[Description | None, tuple[Finding, ...]]:
-    """What an SDF text that has been parsed says, and every mistake in it; None when there is no model in it."""
+    """The description in an SDF text that has been parsed, and a finding for every mistake; None when there is no model in it."""
     report = Report(file)
     _check_version(root, report)
     model = _only_model(root, report)
@@ -92,7 +92,7 @@ def _only_model(root: Element, report: Report) -> Element | None:
 
 
 def _gravity(root: Element, report: Report) -> Vector | None:
-    """As the world around the model says."""
+    """The gravity of the world around the model, if it says one."""
     for world in root.all("world"):
         for element in world.all("gravity"):
             return Values(report).vector(element, "world")

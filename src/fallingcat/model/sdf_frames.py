@@ -40,13 +40,13 @@ class Frames:
         self._circled: set[str] = set()
 
     def declare(self, name: str) -> bool:
-        """Say that there is such a frame, so that others may refer to it before it is added; false if there is one already."""
+        """Declare a name, so that others may refer to the frame before it is added; false if the name is taken."""
         new = name not in self._names
         self._names.setdefault(name)
         return new
 
     def add(self, name: str, node: Node) -> None:
-        """Say where it is."""
+        """Add a declared frame, with what the file says of its pose."""
         self._nodes[name] = node
 
     def find(self, name: str, prefix: str, element: str, line: int) -> str | None:
@@ -104,14 +104,14 @@ class Frames:
 
     def _chain(self, name: str, known: Iterable[str], by: str) -> list[str]:
         """The frames from one to the first that is known, or that refers to itself; a loop is reported, and cut."""
-        chain, seen = [name], {name}
+        chain, visited = [name], {name}
         while chain[-1] not in known and chain[-1] in self._nodes:
             following = getattr(self._nodes[chain[-1]], by)
             if following == chain[-1] and by == "attached_to":
                 break
-            if following in seen:
+            if following in visited:
                 self._report_circle(chain, following)
                 break
             chain.append(following)
-            seen.add(following)
+            visited.add(following)
         return chain

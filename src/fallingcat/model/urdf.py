@@ -61,7 +61,7 @@ _OTHER_FORMATS = {
 
 
 def read_urdf(text: str | bytes, file: str = "<text>") -> tuple[Description | None, tuple[Finding, ...]]:
-    """What a URDF text says, and every mistake in it. The description is None when the text is no URDF at all."""
+    """The description in a URDF text, and a finding for every mistake. It is None when the text is no URDF at all."""
     report = Report(file)
     try:
         root = parse_xml(text)
@@ -72,7 +72,7 @@ def read_urdf(text: str | bytes, file: str = "<text>") -> tuple[Description | No
 
 
 def read_urdf_tree(root: Element, file: str) -> tuple[Description | None, tuple[Finding, ...]]:
-    """The same of a text that has been parsed."""
+    """The same for a text that has been parsed."""
     report = Report(file)
     if root.tag != "robot":
         report.error(

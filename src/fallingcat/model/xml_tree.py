@@ -15,12 +15,12 @@ from fallingcat.model.report import printable, quoted
 MAX_SIZE = 16_000_000
 """Characters (of text) or bytes; the largest robots need less than one million."""
 MAX_DEPTH = 64
-"""Elements inside each other; URDF needs about six."""
+"""Depth of nested elements at most; URDF needs about six."""
 MAX_DEPTHS = {"mujoco": 256}
-"""By root element: bodies of MJCF stand inside each other."""
+"""Depth of nested elements at most, by root element: bodies of MJCF stand inside each other."""
 MAX_ELEMENTS = 200_000
 MAX_TEXT = 10_000
-"""Characters between the tags of one element, about."""
+"""Characters between the tags of one element at most, about."""
 
 
 class XmlError(Exception):

@@ -32,7 +32,7 @@ _DAMAGED = (
     ValueError, KeyError, IndexError, TypeError, EOFError, RuntimeError, SyntaxError, zipfile.BadZipFile, zlib.error,
     struct.error, csv.Error,
 )  # fmt: skip
-"""What Python's readers raise for bytes that are not what they should be; RuntimeError: kinds of zip that they do not know."""
+"""Errors of Python's readers for damaged files; RuntimeError: unknown kinds of zip."""
 _BASE_Q = ("x", "y", "z", "qx", "qy", "qz", "qw")
 _BASE_NU = ("vx", "vy", "vz", "wx", "wy", "wz")
 

@@ -19,7 +19,7 @@ from fallingcat.model.model import Body, Model
 Array = NDArray[np.float64]
 
 MOST_TERMS = 60
-"""Of the series. At a half turn 25 reach the last digit."""
+"""Terms of the series at most. At a half turn 25 reach the last digit."""
 
 
 def bracket(a: Array, b: Array) -> Array:

@@ -39,7 +39,7 @@ GAUSS = np.sqrt(3.0) / 6.0
 """Half the distance of the two Gauss points of a unit interval."""
 MOST_HALVINGS = 12
 LAYERS = 8
-"""Of the cone over a loop."""
+"""Layers into which the cone over a loop is divided."""
 
 
 def configurations(robot: Robot, s: Array) -> Array:

@@ -85,15 +85,17 @@ class Trajectory:
         """traj[a:b]: the samples a to b - 1, as in any sequence."""
         if not isinstance(index, slice):
             hint = "traj.q[..., k, :] is one sample"
-            raise InputError("a trajectory is cut by index", expected="a slice, as in traj[10:20]", got=repr(index), hint=hint)
+            raise InputError(
+                "a trajectory is sliced by its times", expected="a slice, as in traj[10:20]", got=repr(index), hint=hint
+            )
         if not len(self.t[index]) or (index.step or 1) < 0:
-            raise InputError("a part of a trajectory holds no times in order", got=f"[{index.start}:{index.stop}:{index.step}]")
+            raise InputError("the slice has no increasing times", got=f"[{index.start}:{index.stop}:{index.step}]")
         return Trajectory(self.robot, self.t[index], *(x[..., index, :] for x in (self.q, self.nu, self.dnu)))
 
     def between(self, start: float, end: float) -> Trajectory:
         """The part from one time to another, with its ends on the spline and the samples between them as they are."""
         if not start < end:
-            raise InputError("between takes an earlier and a later time", got=f"{start!r} and {end!r}")
+            raise InputError("between: the start is not before the end", got=f"{start!r} and {end!r}")
         inside = self.t[(self.t > start) & (self.t < end)]
         return self.resample(np.concatenate([[start], inside, [end]]))
 
@@ -104,7 +106,7 @@ class Trajectory:
         slack = 1e-9 * max(last - first, 0.0)
         if wanted[0] < first - slack or wanted[-1] > last + slack:
             got = f"{wanted[0]:.9g} to {wanted[-1]:.9g} s"
-            raise InputError("a trajectory knows nothing outside its times", expected=f"{first:.9g} to {last:.9g} s", got=got)
+            raise InputError("times outside of the trajectory", expected=f"{first:.9g} to {last:.9g} s", got=got)
         states = spline.States(self.q, self.nu, self.dnu)
         return Trajectory(self.robot, wanted, *spline.interpolate(self.robot, self.t, states, np.clip(wanted, first, last)))
 
@@ -162,5 +164,7 @@ def _samples(name: str, value: ArrayLike, count: int, size: int) -> Array:
         raise InputError(f"a trajectory's {name} has the wrong shape", expected=f"(..., {count}, {size})", got=str(x.shape))
     if not np.all(np.isfinite(x)):
         at = int(np.argwhere(~np.isfinite(x))[0][-2])
-        raise InputError(f"a trajectory's {name} is not finite at sample {at}", expected="numbers", hint="leave such samples out")
+        raise InputError(
+            f"a trajectory's {name} is not finite at sample {at}", expected="finite numbers", hint="leave such samples out"
+        )
     return x

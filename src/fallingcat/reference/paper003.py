@@ -27,7 +27,7 @@ Array = NDArray[Any]
 """Of real or complex numbers."""
 
 STEP = 1e-20
-"""Of complex steps."""
+"""The step of complex steps."""
 
 
 def adt(h: Array) -> Array:

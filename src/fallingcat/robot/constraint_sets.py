@@ -65,7 +65,7 @@ def home_of(robot: Robot, home: ArrayLike | None) -> list[float]:
 
 
 def anchor_of(c: Constraint, rows: Rows, model: Model, q: Sequence[float]) -> list[Any]:
-    """Where a constraint holds if it does so at a configuration."""
+    """The anchor with which a constraint holds at a configuration."""
     try:
         return rows.anchor_at(model, q)
     except ZeroDivisionError:
@@ -82,7 +82,7 @@ def anchors_at(robot: Robot, given: Sequence[Constraint], resolved: Sequence[Any
 
 
 def dependent(robot: Robot, rows: ConstraintSet) -> bool:
-    """Do rows depend on each other wherever one looks?"""
+    """Is J rank-deficient at all of some random configurations?"""
     if rows.size > robot.nv:
         return True
     rng = np.random.default_rng(0)
@@ -105,7 +105,7 @@ def null_space(J: Array) -> tuple[Array, Array]:
     rank = int(np.max(ranks, initial=0))
     if np.any(ranks != rank):
         got = f"ranks {sorted(set(ranks.ravel().tolist()))}"
-        raise InputError("linearize: J has another rank at some of the states", got=got, hint="linearize them one by one")
+        raise InputError("linearize: the rank of J differs between the states", got=got, hint="linearize them one by one")
     return cast(Array, np.swapaxes(vh[..., rank:, :], -1, -2)), cast(Array, np.linalg.pinv(J, rcond=1e-9))
 
 

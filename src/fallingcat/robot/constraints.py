@@ -63,7 +63,7 @@ Reference = Sequence[Any]
 STEPS = 50
 """Newton's method takes at most so many steps in `project`."""
 LARGEST_STEP = 1.0
-"""Of a step of Newton's method, in radians and metres: far from the constraints a longer one may lead astray."""
+"""The longest step of Newton's method, in radians and metres: far from the constraints a longer one may lead astray."""
 
 
 class ConstrainedLinearization(NamedTuple):
@@ -402,12 +402,12 @@ class Constraints:
         }  # fmt: skip
 
     def _where(self, kp_only: bool = False) -> Array | None:
-        """The anchors, where they have a part."""
+        """The anchors, for functions that depend on them; else None."""
         wanted = self.rows.anchor_size and (self.rows.gains.kp or not kp_only)
         return self.anchors if wanted else None
 
     def _reference(self, reference: Reference | None) -> Any:
-        """r'' + kd r' + kp r."""
+        """r'' + kd r' + kp r of a reference motion r, (..., m); None without one."""
         if reference is None:
             return None
         if not isinstance(reference, (tuple, list)) or len(reference) != 3:

@@ -72,14 +72,14 @@ def defer_method(
     given = dict(inspect.signature(function).bind(robot, *values, **named).arguments)
     given.pop(next(iter(given)))
     if given.pop("out", None) is not None:
-        raise InputError(f"{name}: out= cannot be given where the result comes later", hint="use what it returns")
+        raise InputError(f"{name}: out= cannot be given with lazy arrays", hint="use what it returns")
     wrenches = given.pop("wrenches", None)
     arrays = {n for n, v in given.items() if n in AXES and v is not None and not _feedback(v)}
     arguments = [Argument(n, given[n], AXES[n]) for n in given if n in arrays]
     options = {n: _shared_feedback(v) if _feedback(v) else v for n, v in given.items() if n not in arrays}
     for option, value in options.items():
         if library(value):
-            raise InputError(f"{name}: {option} cannot come later", expected="a value", got=type(value).__name__)
+            raise InputError(f"{name}: {option} cannot be a lazy array", expected="a value", got=type(value).__name__)
     about = None
     if wrenches is not None:
         about, more = _taken_apart(wrenches)
@@ -89,12 +89,12 @@ def defer_method(
 
 
 def _feedback(value: Any) -> bool:
-    """Is it a function, and not a lazy value?"""
+    """Is it a feedback function, and not a lazy array?"""
     return callable(value) and not library(value)
 
 
 def _shared_feedback(feedback: Any) -> SharedObject:
-    """A function that blocks call: it travels once, under a name that says what it does."""
+    """A feedback function as a shared object: it is sent to each worker once, under a digest of what it computes."""
     if hasattr(feedback, "kernel"):
         return SharedObject(token_of_function(feedback), feedback, _version())
     try:
@@ -178,7 +178,7 @@ def token_of(robot: Robot | Constraints) -> str:
 
 
 def token_of_function(function: CompiledFunction) -> str:
-    """Likewise, for a function of `fc.compile`: by its program."""
+    """A name that differs whenever what a function of `fc.compile` computes does."""
     return _digest(function.__name__, str(function.kernel.program), _version())
 
 

@@ -16,7 +16,7 @@ from fallingcat.spatial import Inertia, Motion
 from fallingcat.text import shown
 
 TOLERANCE = 1e-9
-"""Of B(v, I) v against v x* (I v), relative to the largest entry, or to one."""
+"""Largest difference of B(v, I) v from v x* (I v), relative to the largest entry, or to one."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def checked_factorization(value: Any) -> Any:
         check_choice("factorization", value, FACTORS)
         return value
     if type(value).__hash__ is None:  # it is looked up at every call
-        raise InputError("factorization: B cannot be looked up", expected="a function", got=shown(value))
+        raise InputError("factorization: B is not hashable", expected="a function", got=shown(value))
     return _checked_once(value)
 
 

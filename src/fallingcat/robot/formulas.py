@@ -120,31 +120,31 @@ class Formulas(Robot):
     # What has no meaning on symbols
 
     def kernel(self, name: str, *_: Any, **__: Any) -> NoReturn:
-        """There is no compiled code in a function that is yet to be compiled."""
+        """Refused on symbols: a function that is being traced has no compiled code yet."""
         raise TraceError(f"kernel cannot be used inside a function that is traced; call {name}(...) itself")
 
     def random_configuration(self, *_: Any, **__: Any) -> NoReturn:
-        """It would be drawn once, when the function is traced."""
+        """Refused on symbols: it would be drawn once, when the function is traced."""
         _refuse_chance("random_configuration")
 
     def random_velocity(self, *_: Any, **__: Any) -> NoReturn:
-        """It would be drawn once, when the function is traced."""
+        """Refused on symbols: it would be drawn once, when the function is traced."""
         _refuse_chance("random_velocity")
 
     def rollout(self, *_: Any, **__: Any) -> NoReturn:
-        """Its loop runs compiled steps; over symbols it would be one long program."""
+        """Refused on symbols: its loop runs compiled steps; over symbols it would be one long program."""
         raise TraceError("rollout cannot be used inside a function that is traced; a loop over step(...) can")
 
     def simulate(self, *_: Any, **__: Any) -> NoReturn:
-        """Its steps are chosen by looking at numbers."""
+        """Refused on symbols: its steps are chosen by looking at numbers."""
         raise TraceError("simulate cannot be used inside a function that is traced; its steps depend on numbers")
 
     def reconstruct(self, *_: Any, **__: Any) -> NoReturn:
-        """Its steps are chosen by looking at numbers."""
+        """Refused on symbols: its steps are chosen by looking at numbers."""
         raise TraceError("reconstruct cannot be used inside a function that is traced; its steps depend on numbers")
 
     def area_estimate(self, *_: Any, **__: Any) -> NoReturn:
-        """It lays a spline through numbers."""
+        """Refused on symbols: it lays a spline through numbers."""
         raise TraceError("area_estimate cannot be used inside a function that is traced; call it outside")
 
 

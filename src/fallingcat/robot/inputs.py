@@ -26,13 +26,13 @@ class Thruster:
 
     frame: str
     direction: Vector
-    """Of unit length, in the coordinates of the frame."""
+    """The direction of the force: of unit length, in the coordinates of the frame."""
     point: Vector
     moment_ratio: float
 
     @property
     def wrench(self) -> tuple[float, ...]:
-        """Of one newton, about the origin of the frame."""
+        """The wrench (force; moment) of one newton of thrust, about the origin of the frame."""
         d, p = self.direction, self.point
         lever = (p[1] * d[2] - p[2] * d[1], p[2] * d[0] - p[0] * d[2], p[0] * d[1] - p[1] * d[0])
         return (*d, *(a + self.moment_ratio * b for a, b in zip(lever, d, strict=True)))

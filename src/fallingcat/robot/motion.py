@@ -31,7 +31,7 @@ Shapes = ArrayLike | Callable[[Array], Any]
 
 
 CLOSE = 1e-6
-"""Shapes that are to be the same may differ by this."""
+"""Largest difference of shapes that count as the same."""
 
 
 class Motions(Part):
@@ -215,7 +215,7 @@ def _start(robot: Robot, q0: ArrayLike, path: reconstruction.Path, t: Array) -> 
     off = float(np.abs(robot.difference(reconstruction.configurations(robot, q[..., 7:]), _first(robot, path, t))).max())
     if q.ndim != 1 or off > CLOSE:
         got = f"they differ by {off:.3g}"
-        raise InputError("q0 does not begin the path of shapes", expected="joints as in the first shape", got=got)
+        raise InputError("the joints of q0 are not the first shape of the path", expected="joints as in the first shape", got=got)
     return q
 
 
@@ -224,7 +224,7 @@ def _first(robot: Robot, path: reconstruction.Path, t: Array) -> Array:
 
 
 def _momentum(momentum: ArrayLike) -> Array | None:
-    """None for no momentum."""
+    """The momentum as an array (6,); None where there is none."""
     p = real_array("momentum", momentum)
     if p.shape not in ((), (6,)) or (p.ndim == 0 and p != 0.0) or not np.all(np.isfinite(p)):
         expected = "0, or (6,): linear and angular, about the origin of the world"

@@ -115,7 +115,7 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions, G
 
     @property
     def name(self) -> str:
-        """As the description says."""
+        """The name that the description gives."""
         return self.model.name
 
     @property
@@ -160,7 +160,7 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions, G
 
     @property
     def mass(self) -> float:
-        """Of all that can move: a welded base does not count."""
+        """The mass of all that can move, kg: a welded base does not count."""
         return self.model.mass
 
     @property
@@ -184,7 +184,7 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions, G
         if not self._actuation.constant:
             frames = ", ".join(sorted({repr(x.frame) for x in self._actuation.frames}))
             raise NotConstantError(
-                "the actuation depends on q", got=f"inputs on {frames}, which the base does not carry",
+                "the actuation depends on q", got=f"inputs on {frames}, on other bodies than the base",
                 hint="robot.actuation_matrix(q) is the matrix at a configuration",
             )  # fmt: skip
         return np.array(self._actuation.matrix).reshape(self.nv, self.m)
@@ -268,7 +268,7 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions, G
     # Configurations
 
     def neutral(self) -> Array:
-        """All joints at zero, base at the origin."""
+        """The configuration with all joints at zero and the base at the origin, (nq,)."""
         return np.array(configuration.neutral(self.model))
 
     def random_configuration(self, rng: np.random.Generator | int | None = None) -> Array:

@@ -35,7 +35,7 @@ UNITS = {
     "projector": f"{WRENCH} per {WRENCH}", "Y": f"{WRENCH} per {INERTIA}",
 }  # fmt: skip
 
-OTHERWISE = {
+OF_ONE_FUNCTION = {
     ("centroidal_momentum", "h"): IMPULSE, ("momentum_map", "J"): IMPULSE,
     ("right_jacobian_inverse", "J"): f"{PLACE} per {PLACE}",
     ("base_change", "T"): MATRIX, ("representation_change", "T"): MATRIX, ("spatial_connection", "A"): MATRIX,
@@ -48,22 +48,22 @@ OTHERWISE = {
     ("inverse_dynamics_second_derivatives", "dq_dnu"): f"{WRENCH} per {PLACE} and {TWIST}",
     ("inverse_dynamics_second_derivatives", "dnu_dnu"): f"{WRENCH} per ({TWIST})2",
 }  # fmt: skip
-"""Symbols that mean something else in one function."""
+"""Units of symbols that have another meaning in one function: (function, symbol) -> units."""
 
 OF_DERIVATIVES = {
     "q": PLACE, "pose": PLACE, "geometry": PLACE, "parameters": INERTIA, "Jnu": TWIST, "h": IMPULSE, "input": "input",
 }  # fmt: skip
-"""Of what is differentiated, or what is differentiated by, where the symbol alone does not say it."""
+"""Units of what is differentiated, or differentiated by, where the symbol alone does not tell."""
 
 
 def units(name: str, function: str = "") -> dict[str, str]:
-    """The attribute that says them, for an array of a function; none where they are not known."""
-    found = OTHERWISE.get((function, name)) or UNITS.get(name) or _of_a_derivative(name)
+    """The attribute `units` of an array of a function; empty where they are not known."""
+    found = OF_ONE_FUNCTION.get((function, name)) or UNITS.get(name) or _of_a_derivative(name)
     return {"units": found} if found else {}
 
 
 def _of_a_derivative(name: str) -> str:
-    """dX_dY: those of X per those of Y."""
+    """The units of dX_dY: those of X per those of Y."""
     above, between, below = name.rpartition("_d")
     if not between or not above.startswith("d"):
         return ""

@@ -34,7 +34,7 @@ from fallingcat.trace.expr import Expr
 from fallingcat.trace.program import Program, assemble, symbols
 
 MOST_NUMBERS = 1_000_000
-"""Of an argument of a user's function; beyond, a trace takes minutes and gigabytes."""
+"""Numbers in an argument of a user's function at most; beyond, a trace takes minutes and gigabytes."""
 _KNOWN = {"q": "nq", "q0": "nq", "q1": "nq", "nu": "nv", "dnu": "nv", "tau": "nv", "dx": "nv", "s": "n", "r": "n", "ddr": "n"}
 
 
@@ -116,7 +116,7 @@ class _Evaluate:
     function: Callable[..., Any]
     robot: Robot
     names: tuple[str, ...]
-    """Of the arguments that are inputs."""
+    """Names of the arguments that are inputs."""
 
     def __call__(self, *vectors: Any) -> Any:
         given = {name: np.array(v, dtype=object) for name, v in zip(self.names, vectors, strict=True)}
@@ -250,5 +250,5 @@ def _checked_parameters(function: Any, robot: Any) -> Mapping[str, inspect.Param
         if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
             raise InputError(f"fc.compile: {parameter} has no length", expected=expected, hint="write the arguments out")
         if name == "out":
-            raise InputError("fc.compile: an argument cannot be named out", expected=expected, hint="out= is where results go")
+            raise InputError("fc.compile: an argument cannot be called 'out'", expected=expected, hint="out= is where results go")
     return found

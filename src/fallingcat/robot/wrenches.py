@@ -127,7 +127,7 @@ class Table(NamedTuple):
 
     checks: tuple[Input, ...]
     shapes: list[tuple[int, ...]]
-    """Of wrenches for one state."""
+    """The shapes of wrenches for one state."""
     lines: Array
     """(factor, from, to): see `compile.spread`."""
     size: int

@@ -32,7 +32,7 @@ class Writing:
         from fallingcat.model.urdf_writer import urdf_text
 
         robot = self._resolved()
-        self._tell_of_loops("to_urdf")
+        self._warn_of_loops("to_urdf")
         return files.write(Path(path), urdf_text(robot, self.model.floating, self._gravity(), self._mesh_file))
 
     def to_mjcf(self, path: str | os.PathLike[str], meshes: bool = False) -> Path:
@@ -47,11 +47,11 @@ class Writing:
         """
         from fallingcat.model.mjcf_writer import mjcf_text
 
-        self._tell_of_loops("to_mjcf")
+        self._warn_of_loops("to_mjcf")
         text = mjcf_text(self._resolved(), self.model.floating, self._gravity(), self._found_mesh if meshes else None)
         return files.write(Path(path), text)
 
-    def _tell_of_loops(self, method: str) -> None:
+    def _warn_of_loops(self, method: str) -> None:
         if self.description.loops:
             names = ", ".join(map(str, self.description.loops))
             warnings.warn(f"{method}: loops are not written: {names}; give them to robot.constraints(...)", stacklevel=3)

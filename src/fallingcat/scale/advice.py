@@ -12,7 +12,7 @@ TASK = 5e-3
 DISK = 5e8
 """Bytes a second to and from files, as a rule."""
 SHARE = 0.02
-"""Of the time that tasks may cost."""
+"""The share of the time that may be spent on managing tasks."""
 MOST = 1 << 26
 """Bytes of states and results in a chunk at most: a worker holds about three times as much."""
 LEAST = 1024

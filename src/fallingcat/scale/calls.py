@@ -33,7 +33,7 @@ class Result:
 
     name: str
     shape: tuple[int, ...]
-    """Of one state."""
+    """The shape of the result for one state."""
     dims: tuple[str, ...]
     about: dict[str, str]
 
@@ -113,8 +113,8 @@ def _in_a_name(text: str) -> str:
 
 def unique(results: Sequence[Result]) -> None:
     """Refuse two arrays of the same name."""
-    seen: set[str] = set()
+    names_so_far: set[str] = set()
     for result in results:
-        if result.name in seen:
+        if result.name in names_so_far:
             raise InputError(f"{result.name} is asked for twice", hint="each function once")
-        seen.add(result.name)
+        names_so_far.add(result.name)

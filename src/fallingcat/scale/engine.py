@@ -27,7 +27,7 @@ from fallingcat.scale.job import Job, do_chunk
 from fallingcat.scale.ledger import NAME, Ledger, versions
 
 Tell = Callable[[int, str], None]
-"""Told how many chunks have just been done, and what there is to say."""
+"""A callback that is told how many chunks have just been done, and a message."""
 
 IN_FLIGHT = 4
 """Tasks for each thread of the cluster that the scheduler knows of at a time: its memory does not grow with the job."""
@@ -45,15 +45,15 @@ FATAL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 @dataclass
 class Outcome:
-    """How it went."""
+    """The result of a job: the chunks that failed, and whether it was stopped."""
 
     failed: dict[int, str] = field(default_factory=dict)
     stopped: str = ""
-    """Why no more chunks were begun, if so."""
+    """Why no more chunks were begun; empty if the job was not stopped."""
 
 
 def run_here(job: Job, ledger: Ledger, tell: Tell) -> Outcome:
-    """In this process."""
+    """Run the chunks of a job in this process."""
     outcome = Outcome()
     for number in _missing(job, ledger):
         try:
@@ -110,7 +110,7 @@ def _check_address(address: str) -> None:
             socket.getaddrinfo(host.strip("[]"), int(port))
         except (OSError, UnicodeError) as error:
             words = error.strerror if isinstance(error, OSError) else str(error)
-            raise InputError(f"--scheduler: no machine {host!r} is known", expected=expected, got=str(words)) from None
+            raise InputError(f"--scheduler: unknown host {host!r}", expected=expected, got=str(words)) from None
 
 
 @contextlib.contextmanager
@@ -175,14 +175,14 @@ def _look_around(paths: list[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def run_on(client: Any, threads: int, job: Job, ledger: Ledger, tell: Tell) -> Outcome:
-    """As tasks of a cluster. Workers read and write; the client hears of it and keeps the ledger."""
+    """Run the chunks of a job as tasks of a cluster. Workers read and write; the client keeps the ledger."""
     from distributed.comm import CommClosedError
 
     outcome = Outcome()
     token = hashlib.sha256(f"{job.target.path} {os.getpid()} {time.time_ns()}".encode()).hexdigest()[:32]
     node = client.submit(identity, SharedObject(token, job, __version__), key=f"fallingcat-job-{token}")
     ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    missing, gone = _missing(job, ledger), 0.0
+    missing, lost_at = _missing(job, ledger), 0.0
     running: dict[str, Any] = {}
     while True:
         while not outcome.stopped and len(running) < IN_FLIGHT * max(1, threads):
@@ -197,22 +197,22 @@ def run_on(client: Any, threads: int, job: Job, ledger: Ledger, tell: Tell) -> O
         try:
             task = ended.get(timeout=0.5)
         except queue.Empty:
-            gone = 0.0 if client.status == "running" else gone or time.monotonic()
-            if gone and time.monotonic() - gone > PATIENCE:
-                return _lost(outcome, running)
+            lost_at = 0.0 if client.status == "running" else lost_at or time.monotonic()
+            if lost_at and time.monotonic() - lost_at > PATIENCE:
+                return _scheduler_lost(outcome, running)
             continue
         if task.key in running:
             number, _ = running.pop(task.key)
             if task.cancelled():
-                return _lost(outcome, running | {task.key: (number, task)})
+                return _scheduler_lost(outcome, running | {task.key: (number, task)})
             try:
                 _take(outcome, number, task, ledger, tell)
             except CommClosedError:  # while the result was fetched
-                return _lost(outcome, running | {task.key: (number, task)})
+                return _scheduler_lost(outcome, running | {task.key: (number, task)})
 
 
 def _take(outcome: Outcome, number: int, task: Any, ledger: Ledger, tell: Tell) -> None:
-    """What became of a task."""
+    """Enter what a task has returned into the ledger, or its error into the outcome."""
     error = task.exception()
     if error is None:
         ledger.enter(task.result())
@@ -222,7 +222,7 @@ def _take(outcome: Outcome, number: int, task: Any, ledger: Ledger, tell: Tell) 
     tell(0, f"chunk {number}: {outcome.failed[number]}")
 
 
-def _lost(outcome: Outcome, running: dict[str, Any]) -> Outcome:
+def _scheduler_lost(outcome: Outcome, running: dict[str, Any]) -> Outcome:
     outcome.stopped = "the scheduler is lost"
     for number, _ in running.values():
         outcome.failed.setdefault(number, "it was under way when the scheduler was lost")

@@ -29,7 +29,7 @@ class Work(Protocol):
     """What makes the arrays of a chunk."""
 
     def read(self, start: int, stop: int) -> dict[str, Array]:
-        """States."""
+        """The states of a chunk: vectors by name, (stop - start, size)."""
         ...
 
     def compute(self, states: dict[str, Array]) -> tuple[dict[str, Array], int]:

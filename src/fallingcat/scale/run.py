@@ -75,7 +75,7 @@ def sample(robot: Robot, count: int, seed: int, names: Sequence[str], settings: 
     """Random states of a robot into a file."""
     for name in names:
         if name not in NAMES:
-            raise InputError(f"no states {name!r}", expected=", ".join(NAMES))
+            raise InputError(f"no vector of a state {name!r}", expected=", ".join(NAMES))
     work = Sample(Sampler(robot, seed), tuple(names))
     sizes = functions.widths(robot, names)
     results = []

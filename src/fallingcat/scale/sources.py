@@ -40,7 +40,7 @@ class Field:
 
     shape: tuple[int, ...]
     kind: str
-    """Of its dtype."""
+    """The kind of its dtype, a letter as in NumPy."""
     words: str
     """Its dtype for people."""
 
@@ -55,11 +55,11 @@ class Source:
     about: dict[str, Any]
     """What the file says of its robot, if it does."""
     rows: int
-    """That are stored together: reading fewer costs as much; 0 if it does not matter."""
+    """Rows that are stored together: reading fewer costs as much; 0 if it does not matter."""
     split: tuple[tuple[str, int], ...] = ()
     """Names and lengths, for one array that holds several vectors side by side."""
     columns: Any = None
-    """Of a table: what `tables` needs."""
+    """The columns of a table, as `tables` needs them."""
 
     @property
     def count(self) -> int:

@@ -49,7 +49,7 @@ def cheapest(
 
 
 def cost(graph: Graph, results: Iterator[int]) -> float:
-    """Of all that the results depend on."""
+    """The operations of all that the results depend on."""
     needed = set(results)
     nodes: list[Any] = graph.nodes
     total = 0.0

@@ -161,13 +161,13 @@ class _Derivative:
         for spec, x in zip(self.source.task.inputs, inputs, strict=True):
             bar = flat[at : at + spec.size]
             at += spec.size
-            pulled.append(_along_spheres(spec, x, bar) if self.ambient else _of_velocity(spec, x, bar))
+            pulled.append(_tangent_to_spheres(spec, x, bar) if self.ambient else _of_velocity(spec, x, bar))
         return pulled
 
     def _tangents(self, inputs: Sequence[Vector], run: Replay, dots: Sequence[Vector]) -> list[Sequence[Scalar]]:
         rates: list[Scalar] = []
         for spec, x, dot in zip(self.source.task.inputs, inputs, dots, strict=True):
-            rates += _along_spheres(spec, x, dot) if self.ambient else _rate(spec, x, dot)
+            rates += _tangent_to_spheres(spec, x, dot) if self.ambient else _rate(spec, x, dot)
         return push_forward(run, rates)
 
     def _shaped(self, flats: Sequence[Any]) -> Any:
@@ -248,7 +248,7 @@ def _of_velocity(spec: Input, x: Vector, bar: Vector) -> list[Scalar]:
     return [scalar.dot(spec.tangents.rate(x, unit), bar) for (unit,) in units]
 
 
-def _along_spheres(spec: Input, x: Vector, rate: Vector) -> list[Scalar]:
+def _tangent_to_spheres(spec: Input, x: Vector, rate: Vector) -> list[Scalar]:
     """Without what would change the length of quaternions; its own transpose."""
     kept = list(rate)
     for at in spec.quaternions:

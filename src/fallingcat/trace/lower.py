@@ -33,13 +33,13 @@ from fallingcat.trace.loops import (
 )  # fmt: skip
 
 TILE_ROWS, TILE_COLUMNS = 2, 8
-"""Sums that are formed together."""
+"""Rows and columns of a tile of sums that are formed together."""
 TILE_DOTS = 4
 """The same, along the columns of a job of a table."""
 
 
 Factor = Callable[[int, Index], Real]
-"""Of a product: row or column of a tile, inner index."""
+"""A factor of a product: (row or column of a tile, inner index) -> its entry."""
 
 
 @dataclass(frozen=True)

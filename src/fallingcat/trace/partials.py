@@ -37,7 +37,7 @@ def _atan2(y: Scalar, value: Scalar, b: Scalar, a: Scalar) -> Partials:
 
 
 def _select(y: Scalar, value: Scalar, x: Scalar, z: Scalar, a: Scalar, b: Scalar) -> Partials:
-    """Of the value that is chosen. Where a value is replaced by NaN its derivatives are NaN, too, and not zero."""
+    """Partials of the chosen value. Where a value is replaced by NaN its derivatives are NaN, too, and not zero."""
     return None, None, scalar.where_less(x, z, y, math.nan if is_nan(b) else 0.0), scalar.where_less(x, z, 0.0, y)
 
 

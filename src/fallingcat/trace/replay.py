@@ -28,7 +28,7 @@ class Replay:
         self.values: list[Any] = [*inputs, *program.constants]
         """Inputs, constants, and what the instructions compute."""
         self.arguments: list[list[Any]] = []
-        """Of every instruction."""
+        """The arguments of every instruction."""
         harmless = chosen_from(program)
         for k, (op, args) in enumerate(program.instructions, start=program.first):
             x = [self.values[a] for a in args]

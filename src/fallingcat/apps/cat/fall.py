@@ -26,11 +26,11 @@ PAWS = ("front_left_lower_leg", "front_right_lower_leg", "rear_left_lower_leg", 
 START, END = 0.05, 0.96
 """The shares of the fall after which the cat wakes up, and after which it is done."""
 RATE = 40.0
-"""With which errors of the joints decay, 1/s."""
+"""The rate at which errors of the joints decay, 1/s."""
 STEPS = 4000
-"""Of the controller and of the simulation. Their number fixes how much momentum the integrator, of fourth order, makes up."""
+"""Steps of the controller and of the simulation. Their number fixes the error in momentum of the integrator, of fourth order."""
 LOWEST, HIGHEST = 0.02, 50.0
-"""Heights that are taken, m."""
+"""The range of heights that are accepted, m."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Fall:
     robot: Robot
     gait: Gait
     height: float
-    """By which the centre of mass is to fall until the touch, m."""
+    """The height by which the centre of mass is to fall until the touch, m."""
     t: Array
     """(k + 1,): the last is the touch."""
     q: Array
@@ -82,7 +82,7 @@ def torques(robot: Robot, wanted: Motion, q: Array, nu: Array, dt: float) -> Arr
 
 
 def _accelerations(robot: Robot, joints: Array, q: Array, nu: Array) -> Array:
-    """Those of the joints with that of the free base before them."""
+    """Accelerations (nv,): those of the joints with that of the free base before them."""
     return np.concatenate([robot.base_acceleration(q, nu, joints), joints])
 
 

@@ -28,11 +28,11 @@ HALF_TURN = np.diag([1.0, -1.0, -1.0])
 INTERVALS = 120
 MOST_STEPS = 40
 LONGEST_STEP = 0.3
-"""Of a coefficient, rad."""
+"""The longest step of a coefficient, rad."""
 CLOSE_ENOUGH = 1e-7
-"""A last step, rad."""
+"""The search ends when a step is shorter, rad."""
 LEAST_INERTIA = 1e-3
-"""Added to the shape inertia, kg m^2: the tail is so light that it would cost nothing to whirl it."""
+"""Inertia that is added to the shape inertia, kg m^2: the tail is so light that whirling it would be free."""
 BARRIER, POWER, MARGIN = 30.0, 8, 0.95
 """Weight and power of the barrier, and the share of the joints' range where it is as high as its weight says."""
 
@@ -50,7 +50,7 @@ class Plan:
     """The circle that the search started from."""
     costs: tuple[float, ...]
     misses: tuple[float, ...]
-    """By step: how far the rotation is from the half turn, rad."""
+    """How far the rotation is from the half turn after each step, rad."""
     estimate: Array
     """The rotation vector of the gait by the area integral of the curvature, (3,)."""
 
@@ -94,7 +94,7 @@ class Problem:
 
     robot: Robot
     gait: Gait
-    """Any: for its form."""
+    """Any gait of the robot: only its form is used."""
     x: Array
     directions: Array
     """(points, n, m): derivatives of the shapes by the coefficients."""

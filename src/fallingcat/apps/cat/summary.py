@@ -19,9 +19,9 @@ FRONT_HALF = (
     "front", "neck", "head", "front_left_upper_leg", "front_left_lower_leg", "front_right_upper_leg", "front_right_lower_leg",
 )  # fmt: skip
 UPRIGHT = np.radians(5.0)
-"""Both halves are to be this close to upright at the touch."""
+"""Largest tilt of both halves at the touch at which the cat counts as upright, rad."""
 LEVEL = 0.02
-"""And the paws this close to the ground, m."""
+"""Largest height of the paws at the touch at which the cat counts as level, m."""
 
 
 class Most(NamedTuple):
@@ -30,7 +30,7 @@ class Most(NamedTuple):
     joint: str
     value: float
     share: float
-    """Of the limit."""
+    """The value as a share of the limit."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class Summary:
 
     height: float
     seconds: float
-    """Until the touch."""
+    """The time until the touch, s."""
     turn: float
-    """Of the front half, in the simulation."""
+    """The turn of the front half in the simulation, degrees."""
     estimated_turn: float
-    """By the area integral of the curvature."""
+    """The turn by the area integral of the curvature, degrees."""
     steps: int
-    """Of Newton's method, to the plan."""
+    """Steps of Newton's method to the plan."""
     momentum: float
     """The largest angular momentum about the centre of mass at any time."""
     front_momentum: float
@@ -53,7 +53,7 @@ class Summary:
     off_prediction: float
     """The largest difference between the simulation and the reconstruction from the connection, m or rad."""
     work: float
-    """Of the torques, where it is positive."""
+    """The positive work of the torques, J."""
     energy_error: float
     """The change of the energy less the work of the torques."""
     speed: Most
@@ -62,7 +62,7 @@ class Summary:
     """The distance of the joints from their ends, at its smallest, rad."""
     front_tilt: float
     rear_tilt: float
-    """Between the up axes and the vertical, at the touch."""
+    """The angle between the rear half's up axis and the vertical at the touch, degrees."""
     paws: tuple[float, ...]
     """Heights of the paws at the touch."""
     least_height: float

@@ -49,7 +49,7 @@ class Erratum:
 
     @property
     def off(self) -> str:
-        """As printed → corrected, in words."""
+        """The errors as printed → corrected, in words."""
         first = self.as_printed if isinstance(self.as_printed, str) else amount(self.as_printed)
         second = "" if self.corrected is None else f"{self.corrected:.0e}" if self.corrected else "0"
         return f"{first} → {second}".strip() if second else first
@@ -62,7 +62,7 @@ def amount(x: float) -> str:
 
 @cache
 def errata() -> tuple[Erratum, ...]:
-    """All of them, in the order of the papers."""
+    """All errata, in the order of the papers."""
     rows = tomllib.loads(resources.files("fallingcat").joinpath("apps", "papers", "errata.toml").read_text(encoding="utf-8"))
     return tuple(_erratum(row) for row in rows["erratum"])
 

@@ -185,7 +185,7 @@ def _figure_4(path: Path) -> Path:
         for ax, at, title in ((axes[0], 0.0, "(a) all joints at 0"), (axes[1], 0.3, "(b) all joints at 0.3 rad or m")):
             q = robot.neutral()
             q[7:] = at
-            where = {link: _seen(robot.frame_pose(q, link)[:3, 3]) for link in robot.link_names}
+            where = {link: _projected(robot.frame_pose(q, link)[:3, 3]) for link in robot.link_names}
             for joint in robot.description.joints:
                 a, b = where[joint.parent], where[joint.child]
                 ax.plot([a[0], b[0]], [a[1], b[1]], color=figures.PAPER, linewidth=2.5, zorder=1)
@@ -205,8 +205,8 @@ def _figure_4(path: Path) -> Path:
     return path
 
 
-def _seen(x: Array) -> Array:
-    """A point of space from above, where no two bodies hide each other: to the right, upwards, towards the reader."""
+def _projected(x: Array) -> Array:
+    """A point in the drawing, from above, where no two bodies hide each other: to the right, upwards, towards the reader."""
     turn, lift = np.radians(220.0), np.radians(60.0)
     right = np.array([-np.sin(turn), np.cos(turn), 0.0])
     near = np.array([np.cos(turn) * np.cos(lift), np.sin(turn) * np.cos(lift), np.sin(lift)])

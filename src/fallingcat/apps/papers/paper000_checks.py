@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 def slopes(curve: Array) -> tuple[float, float]:
-    """Of Figure 5, in decades: where truncation rules, and where rounding does."""
+    """Slopes of the errors in Figure 5, in decades: where truncation rules, and where rounding does."""
     logs = np.log10(curve)
     at = {round(float(np.log10(d))): k for k, d in enumerate(DELTAS)}
     return float(logs[at[-3]] - logs[at[-5]]) / 2, float(logs[at[-9]] - logs[at[-11]]) / 2

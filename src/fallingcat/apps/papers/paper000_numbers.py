@@ -31,11 +31,11 @@ PRINTED = {
 """(88)-(91): the largest and the average error at a step of 1e-6."""
 DELTA = 1e-6
 DELTAS = 10.0 ** np.arange(-12, 0)
-"""Of Figure 5."""
+"""Steps of the finite differences of Figure 5."""
 ANGLES = 10.0 ** np.arange(0, -8.5, -0.5)
 """Distances of the pitch from 90 degrees."""
 STEP = 1e-20
-"""Of the complex step."""
+"""The step of complex steps: its square vanishes against any number of double precision."""
 
 # The nine joints and where they hang, as in the bundled tree9; 0 is the base.
 PARENTS = {
@@ -278,7 +278,7 @@ def singularity(step: Step) -> Singularity:
 
 @dataclass(frozen=True)
 class Cost:
-    """Of A and B of one robot, by each way."""
+    """The cost of A and B of one robot, by each way."""
 
     dof: int
     operations: dict[str, int]

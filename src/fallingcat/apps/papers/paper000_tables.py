@@ -44,7 +44,7 @@ class _Case:
         return tables.table4(self.system, *self.state, printed={erratum}).tau
 
     def linearization_error(self) -> float:
-        """Of A, put together from all tables."""
+        """The error of A put together from all tables."""
         d, A = self.draw, tables.linearization(self.t)[0]
         ours: Array = np.array(linearization.linearize(d.robot.model, d.q.tolist(), d.nu.tolist(), d.tau.tolist()).A)
         at = np.concatenate([self.both, d.robot.nv + self.both])

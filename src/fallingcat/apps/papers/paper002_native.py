@@ -84,11 +84,11 @@ class Native:
         return (2 * self.dof + 1) * of[OF[what]] + self.dof * of[MOVE]
 
     def ratio(self, what: str) -> float | None:
-        """Of times, differences / derivatives."""
+        """Ratio of times, differences / derivatives."""
         return self.differences(what, self.times) / self.times[what] if self.times else None
 
     def counted(self, what: str) -> float:
-        """Of operations, the same."""
+        """Ratio of operations, differences / derivatives."""
         return self.differences(what, self.operations) / self.operations[what]
 
     def automatic(self, what: str) -> tuple[float | None, float]:
@@ -182,11 +182,11 @@ def measure(real: Real, budget: float, step: Step, quick: bool) -> Native:
             times[what] = benchmark.microseconds(call, budget) / BATCH
     finally:
         threads.set_threads(used)
-    off = max(_apart(results[auto], results[what]) for what, auto in AUTO.items())
+    off = max(_difference(results[auto], results[what]) for what, auto in AUTO.items())
     return Native(name, real.like, robot.nv, times, {what: k.operations for what, k in kernels.items()}, off)
 
 
-def _apart(automatic: Any, ours: Any) -> float:
+def _difference(automatic: Any, ours: Any) -> float:
     """Three matrices one above the other, transposed, against three matrices."""
     stacked = np.concatenate([np.swapaxes(np.asarray(x), -1, -2) for x in ours], axis=-2)
     return float(np.abs(np.asarray(automatic) - stacked).max() / max(1.0, np.abs(stacked).max()))

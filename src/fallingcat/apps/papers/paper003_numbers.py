@@ -24,9 +24,9 @@ Array = NDArray[np.float64]
 PLANE = ("joint2", "joint4")
 """The two joints of the arm whose axes stay parallel: with the others at zero the robot moves in the plane x, z."""
 COMPONENTS = {"x": 0, "z": 2, "pitch": 4}
-"""Of a twist (linear; angular) in that plane."""
+"""Components of a twist (linear; angular) in that plane."""
 CENTRE = (-1.0, 1.2)
-"""Of the loops in the plane, rad."""
+"""The centre of the loops in the plane, rad."""
 SIZES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
 """Radii of loops, rad."""
 LARGE = tuple(0.05 * k for k in range(1, 17))

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 CENTROID = "centroid"
 REPRESENTATIONS: tuple[Representation, ...] = ("body", "mixed", "inertial")
 STEP = 1e-20
-"""Of the complex step."""
+"""The step of complex steps: its square vanishes against any number of double precision."""
 
 TALOS = {
     "pelvis": "base_link", "torso": "torso_2_link", "head": "head_2_link", "left hand": "arm_left_7_link",

@@ -21,7 +21,7 @@ class Slip:
     """How far off a formula is, as printed and corrected, relative to the largest entry (or to one), worst of all robots."""
 
     number: str
-    """Of the erratum in `errata.toml`."""
+    """The number of the erratum in `errata.toml`."""
     where: str
     printed: float
     """Infinite where the two sides have not even the same shape."""

@@ -24,7 +24,7 @@ TRANSFORMED, REDUCED = "transformed equations (20)", "reduced equations (16)"
 CONTROLLERS = (TRANSFORMED, REDUCED)
 
 SPIN = np.radians(12.0)
-"""Of the locked robot about y, rad/s."""
+"""Angular velocity of the locked robot about y, rad/s."""
 HIT, START, END = (5.0, 5.0, 5.0), 0.51, 0.55
 """A moment on the base, N m, between two times, s."""
 SECONDS = 3.0
@@ -147,7 +147,7 @@ class Comparison:
     transient: float
     """The same after it."""
     end: float
-    """And at the end."""
+    """The largest difference of the torques at the end."""
     peaks: dict[str, float]
     """The highest decoupling torque after the hit."""
     levels: tuple[float, float]
@@ -161,7 +161,7 @@ class Comparison:
     balance: float
     """The largest change of V + dissipated after the hit, relative to V then."""
     ratio: float
-    """Of the peaks, transformed over reduced equations, for this shape."""
+    """Ratio of the peaks, transformed over reduced equations, for this shape."""
     mixed: tuple[float, float]
     """<mu_e, (S(mu) - S(mu'))r> against -1/2 <mu_e, mu_e>_P as printed and +1/2 as corrected, relative to the largest."""
 

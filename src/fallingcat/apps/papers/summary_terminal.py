@@ -53,7 +53,7 @@ def show_errata(console: Console, errata: Sequence[Erratum]) -> None:
 
 
 def show_checks(console: Console, checks: Sequence[Check]) -> None:
-    """All of them, with what was measured."""
+    """Print all checks with what was measured."""
     heading(console, "Checks")
     t = table("", "", "measured", "", right=(2,))
     for check in checks:
@@ -74,7 +74,7 @@ def held(checks: Sequence[Check]) -> Text:
 
 
 def show_overview(console: Console, results: Sequence[Result]) -> None:
-    """One line a paper."""
+    """Print one line for each paper."""
     heading(console, "All papers")
     names: list[Verdict] = [v for v in STYLES if any(v in r.verdicts for r in results)]
     t = table("", *names, "errata", "fail as printed", "checks", "seconds", right=range(1, len(names) + 5))

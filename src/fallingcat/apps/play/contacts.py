@@ -24,7 +24,7 @@ class Contact(NamedTuple):
 
     body: int
     point: tuple[float, float, float]
-    """Its centre, in the body."""
+    """The centre of the ball, in body coordinates."""
     radius: float
 
 

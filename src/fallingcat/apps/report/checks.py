@@ -28,7 +28,7 @@ class Check:
     passed: bool | None
     """None when it says nothing about this robot."""
     why: str = "does not apply"
-    """It says nothing."""
+    """Why the check says nothing about this robot; empty if it does."""
 
 
 def check_dynamics(robot: Robot, state: State, step: Step) -> tuple[Check, ...]:

@@ -28,7 +28,7 @@ class Motion:
     dnu: Array
     M: Array
     tau: Array
-    """Of the inverse dynamics."""
+    """The generalized forces of the motion, by inverse dynamics, (nv,)."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _rate(of: Callable[[Array, Array], Any], m: Motion, dnu: Array) -> Any:
 
 
 def smallest_eigenvalue(M: Array) -> float:
-    """Of the matrix scaled to a unit diagonal, which frees it of units."""
+    """The smallest eigenvalue of a matrix scaled to a unit diagonal, which frees it of units."""
     d = np.diag(M)
     if not np.all(np.isfinite(M)) or np.min(d) <= 0.0:
         return float(np.min(d))

@@ -36,7 +36,7 @@ class Result:
     A: Array
     B: Array
     eigenvalues: NDArray[np.complex128]
-    """By real part, then imaginary part, largest first."""
+    """Eigenvalues of A by real part, then imaginary part, largest first."""
     eigenvector_condition: float
     rank: int
     mass_condition: float
@@ -147,7 +147,7 @@ def modes(eigenvalues: NDArray[np.complex128]) -> list[Mode]:
 
 
 def condition(eigenvalues: Array) -> float:
-    """Of a symmetric positive matrix; infinite when it is singular."""
+    """The condition number of a symmetric positive matrix; infinite when it is singular."""
     return float(eigenvalues[-1] / eigenvalues[0]) if len(eigenvalues) and eigenvalues[0] > 0.0 else float("inf")
 
 

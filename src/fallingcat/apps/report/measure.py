@@ -30,7 +30,7 @@ SECTIONS = ("mass matrix", "energies", "centre of mass", "Coriolis matrix", "lin
 
 @dataclass(frozen=True)
 class Inertias:
-    """Of one body, about its centre of mass."""
+    """Mass and inertia of one body, about its centre of mass."""
 
     body: Body
     mass: float
@@ -50,7 +50,7 @@ class Linear:
     B: Array
     eigenvalues: NDArray[np.complex128]
     rank: int
-    """Of controllability, by joint torques."""
+    """The rank of the controllability matrix of the joint torques."""
     stays: bool
     """Does the robot stay where it is?"""
     falling: NDArray[np.complex128] | None
@@ -77,9 +77,9 @@ class Locked:
     """Base and shape, apart (paper 003)."""
 
     inertia: Array
-    """Of the robot with its joints locked, at the base."""
+    """(6, 6): the inertia of the robot with its joints locked, at the base."""
     velocity: Array
-    """Of the locked robot with the same momentum."""
+    """(6,): the twist of the locked robot with the same momentum."""
     connection: Array
     """(6, n): how the base moves against the joints when there is no momentum."""
     curvature: Array
@@ -93,7 +93,7 @@ class Locked:
 
 @dataclass(frozen=True)
 class Report:
-    """All that is presented."""
+    """All numbers and words that the report presents."""
 
     robot: Robot
     state: State
@@ -273,10 +273,10 @@ def growth_words(eigenvalues: NDArray[np.complex128]) -> str:
 
 
 def principal_moments(inertia: Array) -> Array:
-    """Of a rotational inertia (3, 3), the smallest first; what is zero but for rounding is zero."""
+    """Principal moments of a rotational inertia (3, 3), the smallest first; what is zero but for rounding is zero."""
     moments = np.asarray(np.linalg.eigvalsh(inertia), dtype=np.float64)
     return np.where(np.abs(moments) <= ROUNDING * np.abs(moments).max(), 0.0, moments)
 
 
 ROUNDING = 1e-14
-"""The part of the largest principal moment that rounding makes of nothing."""
+"""Principal moments below this share of the largest are rounding."""

@@ -29,7 +29,7 @@ from fallingcat.robot.robot import Robot
 MOST_ROWS = 40
 """Longer tables start folded."""
 SHARES = (0.01, 0.03, 0.07, 0.15, 0.3, 0.5, 0.75, 1.0)
-"""Of the largest entry, where shades of a heat map end."""
+"""Shares of the largest entry at which the shades of a heat map end."""
 COUPLINGS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.45, 0.7, 1.0)
 
 

@@ -15,7 +15,7 @@ from fallingcat.model.tree_text import joint_words
 
 
 def as_json(report: Report) -> dict[str, Any]:
-    """All of it."""
+    """The whole report in plain types."""
     robot = report.robot
     return {
         "robot": {
@@ -43,7 +43,7 @@ def as_json(report: Report) -> dict[str, Any]:
 
 
 def state_as_json(state: State) -> dict[str, Any]:
-    """Its words and numbers."""
+    """A state in plain types."""
     return {"words": state.words, "q": state.q.tolist(), "nu": state.nu.tolist()}
 
 

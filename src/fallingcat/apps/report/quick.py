@@ -16,7 +16,7 @@ MAIN = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "coriolis_matrix"
 
 
 class Quick(Robot):
-    """The same robot, in a hurry."""
+    """The same robot, which compiles the functions in `MAIN` only and runs the others without compiling."""
 
     def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Any = None, **options: Any) -> Any:
         if name in MAIN or wrenches:

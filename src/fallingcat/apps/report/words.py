@@ -28,7 +28,7 @@ class BodyRow:
     """The name of its joint; none for a floating base."""
     kind: str
     places: str
-    """Of its joint in ν."""
+    """The indices of its joint's velocities in ν."""
     limits: str
     q: str
     """Where its joint has a single coordinate of its own."""
@@ -115,5 +115,5 @@ def twist(v: Any) -> str:
 
 
 def count(number: int, one: str, many: str = "") -> str:
-    """So many of something."""
+    """A number with its noun, as in "3 links"."""
     return f"{number} {one if number == 1 else many or one + 's'}"

@@ -24,7 +24,7 @@ class Dof:
     body: int
     """The body that the joint moves."""
     at: int
-    """Its place in nu."""
+    """Its index in nu."""
     low: float
     high: float
     limited: bool

@@ -16,7 +16,7 @@ from fallingcat.robot.robot import Robot
 Array = NDArray[np.float64]
 
 STILL = 1e-7
-"""A body that moves less than this, in metres and in its quaternion, stands still."""
+"""A body whose position (metres) and quaternion change less than this stands still."""
 
 
 def animation(robot: Robot, qs: ArrayLike, times: ArrayLike, looks: Looks | None = None) -> dict[str, Any]:

@@ -162,7 +162,7 @@ class Looks:
 
     @property
     def meshes(self) -> list[Triangles]:
-        """All different ones, in the order of their first shapes."""
+        """All different meshes, in the order of the first shapes that have them."""
         return list({id(s.mesh): s.mesh for s in self.shapes if s.mesh is not None}.values())
 
     def plain(self) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from fallingcat.robot.robot import Robot
 ROD: Colour = (0.62, 0.65, 0.69, 1.0)
 JOINT: Colour = (0.22, 0.25, 0.29, 1.0)
 MASS_COLOURS = ((0.82, 0.88, 0.90), (0.40, 0.68, 0.77), (0.04, 0.40, 0.54))
-"""Of ellipsoids, from the lightest body to the heaviest."""
+"""Colours of ellipsoids, from the lightest body to the heaviest."""
 WATER = 1000.0
 """kg/m^3: bounds the size of an ellipsoid whose inertia is not that of a body of its mass."""
 
@@ -124,7 +124,7 @@ def body_ellipsoid(model: Model, i: int, heaviest: float) -> Shape:
 
 
 def _still_ellipsoids(robot: Robot) -> Iterator[Shape]:
-    """Of links welded to the world: their masses are not the robot's, so they are grey."""
+    """Ellipsoids of links welded to the world: their masses are not the robot's, so they are grey."""
     for link in robot.description.links:
         place = robot.model.frame(link.name)
         if place.body == WORLD and link.inertial is not None and link.inertial.mass > 0.0:

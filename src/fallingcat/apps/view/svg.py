@@ -18,11 +18,11 @@ Array = NDArray[np.float64]
 
 WIDTH = 420.0
 MOST_LABELS = 44
-"""Rows that get a name; in larger matrices only blocks do."""
+"""Rows of a matrix at most that get a label each; in larger matrices only blocks do."""
 KEY = 150.0
 """The least width of the shades below a map."""
 MOST_POINTS = 500
-"""Of a curve; more cannot be seen."""
+"""Points of a curve at most: more cannot be told apart in a drawing."""
 
 
 def _text(x: float, y: float, words: str, size: float = 11.0, anchor: str = "start", kind: str = "", more: str = "") -> str:
@@ -143,7 +143,7 @@ def _key(bounds: Sequence[float], signed: bool, left: float, y: float, width: fl
             f'<rect x="{left + k * wide:.6g}" y="{y:.6g}" width="{wide - 1.5:.6g}" height="8" rx="1.5" class="{shade}"/>'
         )
         at = left + (k if signed and k < len(bounds) else k + 1) * wide - 0.75
-        if not crowded or (min(k, count - 1 - k) if signed else count - 1 - k) % 2 == 0:  # the outermost are always told
+        if not crowded or (min(k, count - 1 - k) if signed else count - 1 - k) % 2 == 0:  # the outermost are always labelled
             parts.append(_text(at, y + 19.0, end, 8.5, "middle", "tick"))
     return parts
 
@@ -215,16 +215,16 @@ def complex_plane(values: ArrayLike, words: str = "eigenvalues", unit: str = "1/
     x, y = Scale(-wide, wide, 52.0, WIDTH - 10.0), Scale(-tall, tall, 262.0, 26.0)
     parts = _axes(x, y, f"real part, {unit}", f"imaginary part, {unit}")
     parts += [_line(x(0), y.start, x(0), y.end, "zero"), _line(x.start, y(0), x.end, y(0), "zero")]
-    told_at: list[tuple[float, float]] = []
+    labels: list[tuple[float, float]] = []
     for point, many in sorted(_gathered(z, 1e-3 * reach), key=lambda found: -found[1]):
         side = 2 if point.real > 1e-3 * reach else 4 if point.real < -1e-3 * reach else 1
         radius = 3.6 + 1.6 * np.log2(many)
         place = f'cx="{x(point.real):.5g}" cy="{y(point.imag):.5g}" r="{radius:.3g}"'
-        told = f"<title>{point.real:.4g} {point.imag:+.4g}i, {many} times</title>"
-        parts.append(f'<circle {place} class="f{side}" opacity="0.8">{told}</circle>')
+        title = f"<title>{point.real:.4g} {point.imag:+.4g}i, {many} times</title>"
+        parts.append(f'<circle {place} class="f{side}" opacity="0.8">{title}</circle>')
         label = (x(point.real) + radius + 3.0, y(point.imag) - radius)
-        if many > 1 and all(abs(label[0] - a) > 18.0 or abs(label[1] - b) > 10.0 for a, b in told_at):
-            told_at.append(label)
+        if many > 1 and all(abs(label[0] - a) > 18.0 or abs(label[1] - b) > 10.0 for a, b in labels):
+            labels.append(label)
             parts.append(_text(*label, f"×{many}", 9.5, "start", "tick"))
     return svg(WIDTH, 300.0, parts, words)  # fmt: skip
 

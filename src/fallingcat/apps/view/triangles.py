@@ -26,7 +26,7 @@ LEAST = 60
 SILENT = (GREY, (1.0, 1.0, 1.0, 1.0))
 """Colours of a description that say nothing: none, and the plain white that exporters write. Then the mesh has its own."""
 MOST_COLOURS = 12
-"""Of one mesh; beyond, all its triangles get their average."""
+"""Colours of one mesh at most; beyond, all its triangles get their average."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,7 +55,7 @@ class Arrows:
         self._draw("wrenches", self._wrenches(wrenches, poses) if on["wrenches"] else [])
 
     def _twists(self, q: Array, nu: Array, poses: Array) -> list[Any]:
-        """Of the bodies: velocities of their origins, and angular velocities; one second of motion is as long as the arrow."""
+        """Velocities of the bodies' origins and angular velocities; one second of motion is as long as the arrow."""
         if not self._bodies:
             return []
         V = self.robot.frame_velocities(q, nu, self._bodies)

@@ -32,7 +32,7 @@ MISSING = "the viewer needs viser: pip install 'fallingcat[view]'; without it, f
 RATE = 60.0
 """Pictures a second of a motion that is played."""
 MOST_FRAMES = 20_000
-"""Of a recording; then every second one is dropped."""
+"""Frames of a recording at most; then every second one is dropped."""
 
 
 def view(
