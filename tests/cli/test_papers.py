@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from reproduced import check_figures, reproduced
 
 from fallingcat.apps import figures
 from fallingcat.apps.papers import PAPERS, Check, paper
@@ -22,15 +22,7 @@ from fallingcat.errors import FallingCatError
 @pytest.mark.long
 def test_002(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One quick run: every check holds, every time of Table I is there, and the figures are drawn."""
-    out = tmp_path / "new" / "folder"
-    status = main(["papers", "002", "--quick", "--out", str(out)])
-    text = capsys.readouterr().out
-    found = json.loads((out / "numbers.json").read_text(encoding="utf-8"))
-
-    assert [c["what"] for c in found["checks"] if not c["passed"]] == []
-    assert len(found["checks"]) > 30
-    assert status == 0
-    assert f"all {len(found['checks'])} checks hold" in text
+    out, text, found = reproduced("002", 30, tmp_path, capsys)
 
     assert [found["microseconds"][s.name]["dof"] for s in SUBJECTS] == [7, 18, 36]
     for subject in SUBJECTS:
@@ -43,14 +35,7 @@ def test_002(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words in ("Figure 3", "What the paper gets wrong", "III-C5", "(16b)", "V-B", "O(N d)"):
         assert words in text
 
-    for name in ("figure2.png", "figure3.png"):
-        data = (out / name).read_bytes()
-        assert data.startswith(b"\x89PNG")
-        width, height = (int.from_bytes(data[k : k + 4], "big") for k in (16, 20))
-        assert width > 1500
-        assert height > 500
-        assert len(data) > 20_000  # not an empty sheet
-        assert name in text
+    check_figures(out, text, "figure2.png", "figure3.png", height=500)
 
 
 def test_papers_of_the_list_exist(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from reproduced import check_figures, reproduced
 
 import fallingcat as fc
 from fallingcat.apps.papers import paper000_numbers as N
-from fallingcat.cli.main import main
 from trees import relative_error
 
 
 @pytest.mark.sweep
 def test_000(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every check holds, the paper's errors stand beside ours, and the figures are drawn."""
-    out = tmp_path / "new" / "folder"
-    status = main(["papers", "000", "--quick", "--out", str(out)])
-    text = capsys.readouterr().out
-    found = json.loads((out / "numbers.json").read_text(encoding="utf-8"))
-
-    assert [c["what"] for c in found["checks"] if not c["passed"]] == []
-    assert len(found["checks"]) > 20
-    assert status == 0
-    assert f"all {len(found['checks'])} checks hold" in text
+    out, text, found = reproduced("000", 20, tmp_path, capsys)
 
     for name, (largest, average) in N.PRINTED.items():
         assert name in text
@@ -37,12 +28,7 @@ def test_000(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words in ("Table 5, line 1", "Table 6, line 47", "Table 9"):
         assert words in text
 
-    for name in ("figure5.png", "singularity.png"):
-        data = (out / name).read_bytes()
-        assert data.startswith(b"\x89PNG")
-        assert int.from_bytes(data[16:20], "big") > 1500
-        assert len(data) > 20_000  # not an empty sheet
-        assert name in text
+    check_figures(out, text, "figure5.png", "singularity.png")
 
 
 def test_the_draws_are_those_of_the_paper() -> None:

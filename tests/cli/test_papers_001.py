@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from reproduced import check_figures, reproduced
 
 from fallingcat.apps.papers import paper001_numbers as N
-from fallingcat.cli.main import main
 from fallingcat.codegen import Kernel
 from trees import relative_error
 
@@ -18,15 +17,7 @@ from trees import relative_error
 @pytest.mark.long
 def test_001(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every check holds, the paper's numbers stand beside ours, and the figures are drawn."""
-    out = tmp_path / "new" / "folder"
-    status = main(["papers", "001", "--quick", "--out", str(out)])
-    text = capsys.readouterr().out
-    found = json.loads((out / "numbers.json").read_text(encoding="utf-8"))
-
-    assert [c["what"] for c in found["checks"] if not c["passed"]] == []
-    assert len(found["checks"]) > 30
-    assert status == 0
-    assert f"all {len(found['checks'])} checks hold" in text
+    out, text, found = reproduced("001", 30, tmp_path, capsys)
 
     for name, errors in N.TABLE_1.items():
         assert name in text
@@ -42,12 +33,7 @@ def test_001(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words in ("Figures 3 and 4", "N log² N", "Algorithm 2", "What the paper gets wrong", "before (46)", "Remark 2", "Sec. 6"):
         assert words in text
 
-    for name in ("figure3.png", "figure4.png", "figure5.png"):
-        data = (out / name).read_bytes()
-        assert data.startswith(b"\x89PNG")
-        assert int.from_bytes(data[16:20], "big") > 1500
-        assert len(data) > 20_000  # not an empty sheet
-        assert name in text
+    check_figures(out, text, "figure3.png", "figure4.png", "figure5.png")
 
 
 def test_the_mechanisms_are_those_of_the_paper() -> None:

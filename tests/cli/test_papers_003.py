@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from reproduced import check_figures, reproduced
 
 from fallingcat.apps.papers import paper003_numbers as N
 from fallingcat.apps.papers import space_robot as space
-from fallingcat.cli.main import main
 
 ERRATA = {f"3.{k}" for k in (*range(1, 20), 21) if k not in (2, 3)}
 
 
 def test_003(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every check holds, every erratum is shown, and the figures are drawn."""
-    out = tmp_path / "new" / "folder"
-    status = main(["papers", "003", "--quick", "--out", str(out)])
-    text = capsys.readouterr().out
-    found = json.loads((out / "numbers.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
-
-    assert [c["what"] for c in found["checks"] if not c["passed"]] == []
-    assert len(found["checks"]) > 60
-    assert status == 0
-    assert f"all {len(found['checks'])} checks hold" in text
+    out, text, found = reproduced("003", 60, tmp_path, capsys, parse_constant=pytest.fail)
 
     assert {row["number"] for row in found["as printed"]} == ERRATA
     for row in found["as printed"]:
@@ -36,12 +27,7 @@ def test_003(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert robot["before"] < 1e-8 < 1e-2 < robot["transient"]
     for words in ("Theorem 1", "no fit", "Sec. V-1", "2 4 6", "Sec. V-3", "power"):
         assert words in text
-    for name in ("figure2.png", "curvature.png", "displacement.png"):
-        data = (out / name).read_bytes()
-        assert data.startswith(b"\x89PNG")
-        assert int.from_bytes(data[16:20], "big") > 1200
-        assert len(data) > 20_000  # not an empty sheet
-        assert name in text
+    check_figures(out, text, "figure2.png", "curvature.png", "displacement.png", width=1200)
 
 
 def test_the_robot_is_that_of_the_paper() -> None:

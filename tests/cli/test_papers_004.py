@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from reproduced import check_figures, reproduced
 
 import fallingcat as fc
 from fallingcat.apps.papers import paper004
 from fallingcat.apps.papers import paper004_numbers as N
-from fallingcat.cli.main import main
 
 
 def test_004(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every check holds, energy and power are the same for eleven bases, and the figures are drawn."""
-    out = tmp_path / "new" / "folder"
-    status = main(["papers", "004", "--quick", "--out", str(out)])
-    text = capsys.readouterr().out
-    found = json.loads((out / "numbers.json").read_text(encoding="utf-8"))
-
-    assert [c["what"] for c in found["checks"] if not c["passed"]] == []
-    assert len(found["checks"]) > 40
-    assert status == 0
-    assert f"all {len(found['checks'])} checks hold" in text
+    out, text, found = reproduced("004", 40, tmp_path, capsys)
 
     bases = found["bases"]
     assert len(bases) == 11
@@ -43,12 +34,7 @@ def test_004(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words in ("Theorem 2.3", "Theorem 3", "Remark IV.1", "Remark IV.2", "Property 1", "(5), gravity", "(10b)", "(37)"):
         assert words in text
 
-    for name in ("bases.png", "gravity.png"):
-        data = (out / name).read_bytes()
-        assert data.startswith(b"\x89PNG")
-        assert int.from_bytes(data[16:20], "big") > 1500
-        assert len(data) > 20_000  # not an empty sheet
-        assert name in text
+    check_figures(out, text, "bases.png", "gravity.png")
 
 
 def test_without_example_robot_data(monkeypatch: pytest.MonkeyPatch) -> None:

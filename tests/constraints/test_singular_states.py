@@ -13,10 +13,9 @@ CALLS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def gimbal() -> fc.Robot:
-    """A point mass on a massless universal joint, beside a pendulum: in line with the first axis nothing resists that axis."""
-    b = fc.Builder("gimbal")
+def on_a_stand(name: str, mimic: str | None = None) -> fc.Robot:
+    """A point mass on a massless universal joint, beside a pendulum, which may mimic a joint of the other."""
+    b = fc.Builder(name)
     for name, mass, com in (
         ("stand", 0.0, (0, 0, 0)),
         ("bob", 1.0, (0, 0, -1)),
@@ -24,10 +23,16 @@ def gimbal() -> fc.Robot:
         ("rod", 2.0, (0, 0, 0.5)),
     ):
         b.link(name, mass=mass, com=com)
-    b.joint("swing", "revolute", "stand", "bob", axis=(0, 1, 0))
+    b.joint("swing", "revolute", "stand", "bob", axis=(0, 1, 0), mimic=mimic)
     b.joint("first", "revolute", "stand", "fork", axis=(0, 0, 1))
     b.joint("second", "revolute", "fork", "rod", axis=(0, 1, 0))
     return fc.load(b, floating=False)
+
+
+@pytest.fixture(scope="module")
+def gimbal() -> fc.Robot:
+    """In line with the first axis nothing resists that axis."""
+    return on_a_stand("gimbal")
 
 
 @pytest.mark.parametrize("held", ["first", "second"])
@@ -52,18 +57,7 @@ def test_one_state_raises_and_a_batch_warns(gimbal: fc.Robot, name: str, held: s
 
 def test_with_a_joint_that_follows() -> None:
     """There the mass matrix itself is factored."""
-    b = fc.Builder("follower")
-    for name, mass, com in (
-        ("stand", 0.0, (0, 0, 0)),
-        ("bob", 1.0, (0, 0, -1)),
-        ("fork", 0.0, (0, 0, 0)),
-        ("rod", 2.0, (0, 0, 0.5)),
-    ):
-        b.link(name, mass=mass, com=com)
-    b.joint("first", "revolute", "stand", "fork", axis=(0, 0, 1))
-    b.joint("second", "revolute", "fork", "rod", axis=(0, 1, 0))
-    b.joint("swing", "revolute", "stand", "bob", axis=(0, 1, 0), mimic="second")
-    robot = fc.load(b, floating=False)
+    robot = on_a_stand("follower", mimic="second")
     c = robot.constraints(fc.joint("second"))
     with pytest.raises(fc.SingularError, match="no inertia resists"):
         c.forward_dynamics([0.1, 0.0], [1.0, 1.0], [0.0, 0.0])
