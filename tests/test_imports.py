@@ -45,7 +45,7 @@ DOORS = {
     "deploy": "errors text suggest choices task model codegen functions control robot",
     "frameworks": "errors text suggest choices scalar lazy task trace arrays codegen functions control robot",
     "converters": "errors suggest choices model arrays robot",
-    "reference": "errors lazy model algorithms robot",
+    "reference": "errors choices lazy model algorithms robot",
     # what commands show: one direction among them
     "apps": "errors text files",
     "apps/bench": "codegen functions robot",

@@ -1,4 +1,4 @@
-"""Options that are one word of a few, and those that are true or false: anything else is refused in the same words."""
+"""Checks of options that are words or booleans, and of a floating base: refused in the same words everywhere."""
 
 from __future__ import annotations
 
@@ -32,6 +32,12 @@ def check_truth(name: str, value: Any) -> None:
     """Refuse what is neither true nor false."""
     if not isinstance(value, (bool, np.bool_)):
         raise InputError(f"{name} is not a boolean", expected="True or False", got=shown(value))
+
+
+def check_floating(who: str, floating: bool) -> None:
+    """Refuse a robot with a fixed base."""
+    if not floating:
+        raise InputError(f"{who} needs a floating base", got="a fixed base", hint="load with floating=True")
 
 
 def several_names(option: str, value: Any) -> tuple[str, ...]:

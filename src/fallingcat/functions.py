@@ -15,7 +15,7 @@ from fallingcat.algorithms.actuation import Actuation, add_wrenches, driven
 from fallingcat.algorithms.held_wrenches import SIZES, on_bodies
 from fallingcat.algorithms.posed import NO_FORCES
 from fallingcat.algorithms.singular import always_zero_inertia, zero_inertia_joints
-from fallingcat.choices import check_choice
+from fallingcat.choices import check_choice, check_floating
 from fallingcat.errors import InputError, SingularError
 from fallingcat.lazy import lazy
 from fallingcat.model.model import Model
@@ -78,8 +78,8 @@ def task(
 
 def _check_model(name: str, function: Function, model: Model, options: Mapping[str, Any]) -> None:
     """Refuse a robot for which the function has no meaning; its own base (`base=None`) every robot has."""
-    if function.floating_only and not model.floating and options.get("base", "") is not None:
-        raise InputError(f"{name} needs a floating base", got="a fixed base", hint="load with floating=True")
+    if function.floating_only and options.get("base", "") is not None:
+        check_floating(name, model.floating)
     moving = moving_axes(model) if function.constant_axes else []
     if moving:
         raise InputError(

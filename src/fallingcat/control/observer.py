@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fallingcat.control.pose_errors import check_floating, error, numbers
+from fallingcat.choices import check_floating
+from fallingcat.control.pose_errors import error, numbers
 
 if TYPE_CHECKING:
     from fallingcat.robot.robot import Robot
@@ -46,7 +47,7 @@ class LockedVelocityObserver:
     """
 
     def __init__(self, robot: Robot, q: ArrayLike, r: ArrayLike, rate: float, mu: ArrayLike | None = None) -> None:
-        check_floating(WHO, robot)
+        check_floating(WHO, robot.floating)
         self.robot = robot
         self.rate = float(numbers(WHO, "rate", rate, "a number above zero, in 1/s", (), positive=True))
         self._q, self._r = self._measured(q, r)

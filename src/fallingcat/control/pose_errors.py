@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,8 +39,3 @@ def numbers(who: str, name: str, value: ArrayLike, expected: str, last: tuple[in
     if not np.isfinite(found).all() or (positive and not (found > 0.0).all()):
         raise InputError(f"{who}: {name} does not fit", expected=f"{expected}, finite numbers", got=str(found))
     return found
-
-
-def check_floating(who: str, robot: Any) -> None:
-    if not robot.floating:
-        raise InputError(f"{who} needs a floating base", got="a fixed base", hint="load with floating=True")

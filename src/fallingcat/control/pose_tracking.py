@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fallingcat.control.pose_errors import check_floating, error, numbers
+from fallingcat.choices import check_floating
+from fallingcat.control.pose_errors import error, numbers
 from fallingcat.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def track_pose(
     >>> a = fc.track_pose(robot, q, nu, "hand", H_d, rate=3.0)
     >>> tau = robot.task_space_torque(q, nu, a, np.zeros(robot.n), "hand")
     """
-    check_floating(WHO, robot)
+    check_floating(WHO, robot.floating)
     k = numbers(WHO, "rate", rate, "a number above zero, in 1/s, or six of them", positive=True)
     if k.shape not in ((), (6,)):
         raise InputError(f"{WHO}: rate does not fit", expected="a number or six of them", got=f"an array of the shape {k.shape}")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fallingcat.algorithms.kinematics import joint_kinematics
+from fallingcat.choices import check_floating
 from fallingcat.errors import InputError
 from fallingcat.model.joints import Helical, Prismatic, Reversed, Revolute
 from fallingcat.robot.robot import Robot
@@ -53,8 +54,7 @@ class System:
             joint = body.joint.forward if isinstance(body.joint, Reversed) else body.joint
             if not isinstance(joint, (Revolute, Prismatic, Helical)) or body.mimics:
                 raise InputError(f"joint {body.joint_name!r}: the tables of paper 000 are for joints with one axis of their own")
-        if not robot.floating:
-            raise InputError("the tables of paper 000 need a floating base", hint="load with floating=True")
+        check_floating("paper 000", robot.floating)
         X, S = joint_kinematics(robot.model, robot.neutral().tolist())
         return System(
             [body.parent for body in bodies],

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fallingcat.algorithms import configuration
 from fallingcat.algorithms.kinematics import joint_kinematics
-from fallingcat.errors import InputError
+from fallingcat.choices import check_floating
 from fallingcat.lazy import lazy
 from fallingcat.model.model import WORLD, Model
 from fallingcat.reference.paper000 import ad, hat
@@ -64,8 +64,7 @@ class Bodies:
 
     @staticmethod
     def of(model: Model, q: Sequence[Any]) -> Bodies:
-        if not model.floating:
-            raise InputError("paper 003 needs a floating base", got="a fixed base", hint="load with floating=True")
+        check_floating("paper 003", model.floating)
         X, S = joint_kinematics(model, list(q))
         Ai, J = {0: np.eye(6)}, {0: np.zeros((6, model.n))}
         for i, p in model.base_to_tip():

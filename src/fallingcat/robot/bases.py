@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fallingcat.algorithms.base_twist import CENTER_OF_MASS, CENTROIDAL, Base
+from fallingcat.choices import check_floating
 from fallingcat.errors import InputError
 from fallingcat.model.joints import Representation
 from fallingcat.model.model import Model
@@ -11,8 +12,7 @@ from fallingcat.text import shown
 
 def check_base(model: Model, base: Base, representation: Representation) -> None:
     """Refuse what is no base."""
-    if not model.floating:
-        raise InputError("a change of base needs a floating base", got="a fixed base", hint="load with floating=True")
+    check_floating("a change of base", model.floating)
     if isinstance(base, str) and base == CENTROIDAL:
         if representation != "mixed":
             raise InputError(
