@@ -32,7 +32,7 @@ DOORS = {
     "algorithms": "scalar tensors spatial model",
     "trace": "errors elementary announce scalar tensors task lazy",
     # from a program to arrays
-    "arrays": "errors suggest task",
+    "arrays": "errors suggest task spatial",
     "codegen": "errors elementary text suggest announce scalar task trace arrays files",
     "table": "algorithms",
     "origin": "model codegen table",

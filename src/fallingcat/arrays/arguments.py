@@ -18,13 +18,11 @@ from fallingcat.arrays.axes import MAX_AXES, common_axes
 from fallingcat.arrays.memory import RESULTS
 from fallingcat.arrays.non_numpy import refuse_non_numpy
 from fallingcat.errors import InputError
+from fallingcat.spatial.so3 import QUATERNION_TOLERANCE as QUATERNION_TOLERANCE
 from fallingcat.suggest import closest
 from fallingcat.task import Input, Task
 
 Array = NDArray[np.float64]
-
-QUATERNION_TOLERANCE = 1e-2
-"""How far from one the length of a quaternion may be; within it, it is normalised."""
 
 NOTHING: Mapping[str, Any] = {}
 
@@ -172,7 +170,7 @@ def check_quaternions(task: Task, arrays: Sequence[NDArray[Any]]) -> None:
                 finite = np.isfinite(x) & np.isfinite(y) & np.isfinite(z) & np.isfinite(w)
                 bad = ((squared < low) | (squared > high)) & finite
                 if np.any(bad):
-                    _refuse_quaternion(task.name, spec, at, math.sqrt(squared[bad].flat[0]))
+                    refuse_quaternion(_quaternion(task.name, spec, at), math.sqrt(squared[bad].flat[0]))
 
 
 def _check_one(name: str, spec: Input, q: list[Any], low: float, high: float) -> None:
@@ -181,13 +179,17 @@ def _check_one(name: str, spec: Input, q: list[Any], low: float, high: float) ->
         x, y, z, w = map(float, q[at : at + 4])
         squared = x * x + y * y + z * z + w * w  # overflows to infinity, in silence
         if (squared < low or squared > high) and all(map(math.isfinite, (x, y, z, w))):
-            _refuse_quaternion(name, spec, at, math.sqrt(squared))
+            refuse_quaternion(_quaternion(name, spec, at), math.sqrt(squared))
 
 
-def _refuse_quaternion(name: str, spec: Input, at: int, length: float) -> None:
+def _quaternion(name: str, spec: Input, at: int) -> str:
+    return f"{name}: the quaternion {spec.name}[..., {at}:{at + 4}]"
+
+
+def refuse_quaternion(which: str, length: float) -> None:
+    """Raise for a quaternion that is not of unit length."""
     raise InputError(
-        f"{name}: the quaternion {spec.name}[..., {at}:{at + 4}] is far from unit length",
-        expected="length 1", got=f"length {length:.6g}",
+        f"{which} is far from unit length", expected="length 1", got=f"length {length:.6g}",
         hint="order is x y z w; normalise it, or start from robot.neutral()",
     )  # fmt: skip
 

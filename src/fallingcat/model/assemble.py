@@ -22,6 +22,7 @@ from fallingcat.model.mimics import resolve
 from fallingcat.model.model import WORLD, Body, FrameOf, Model
 from fallingcat.model.placed import HALF_TURN, HERE, Placed, aligned, unit
 from fallingcat.spatial import Inertia
+from fallingcat.spatial.so3 import QUATERNION_TOLERANCE
 from fallingcat.spatial.vec3 import IDENTITY, Mat, cross, matmul, transpose, upper
 from fallingcat.suggest import closest
 from fallingcat.text import printable, shown
@@ -214,7 +215,7 @@ class Choice:
         q, at = np.atleast_1d(_numbers(value)), model.quaternion_at
         if q.shape != (model.nq,) or not np.all(np.isfinite(q)):
             raise InputError(f"lock[{name!r}] does not fit", expected=f"{model.nq} finite numbers", got=repr(value))
-        if at is not None and abs(np.linalg.norm(q[at : at + 4]) - 1.0) > 1e-2:
+        if at is not None and abs(np.linalg.norm(q[at : at + 4]) - 1.0) > QUATERNION_TOLERANCE:
             got = f"length {np.linalg.norm(q[at : at + 4]):.6g}"
             what = f"lock[{name!r}]: the quaternion is far from unit length"
             raise InputError(what, expected="length 1", got=got, hint="order is x y z w")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fallingcat.arrays.arguments import QUATERNION_TOLERANCE
+from fallingcat.arrays.arguments import refuse_quaternion
 from fallingcat.arrays.axes import common_axes
 from fallingcat.errors import InputError
 from fallingcat.robot.symbols import real_or_symbols
@@ -93,8 +93,9 @@ def split_configuration(floating: bool, q: ArrayLike, nq: int) -> tuple[Array, A
 def _turn(H: Array, q: Array) -> None:
     """The orientation of the base into its pose, from quaternions that are checked and normalised."""
     length = np.linalg.norm(q[..., 3:7], axis=-1, keepdims=True)
-    if np.any(np.abs(length - 1.0) > QUATERNION_TOLERANCE):
-        raise InputError("the quaternion q[..., 3:7] is far from unit length", expected="length 1", hint="order is x y z w")
+    off = np.abs(length - 1.0) > so3.QUATERNION_TOLERANCE
+    if np.any(off):
+        refuse_quaternion("the quaternion q[..., 3:7]", float(length[off][0]))
     x, y, z, w = np.moveaxis(q[..., 3:7] / length, -1, 0)
     H[..., 0, :3] = np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)], -1)
     H[..., 1, :3] = np.stack([2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)], -1)

@@ -26,6 +26,8 @@ from fallingcat.spatial.vec3 import (
 
 Quaternion = tuple[Scalar, Scalar, Scalar, Scalar]
 """x, y, z, w."""
+QUATERNION_TOLERANCE = 1e-2
+"""How far from one the length of a quaternion that a user gives may be; within it, it is normalised."""
 
 _SERIES_BELOW = 1.0
 _SERIES_TERMS = 11
