@@ -6,19 +6,19 @@ equations of motion are solved with the mass matrix.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 
+from fallingcat.algorithms.articulated import Articulated, articulate, combination
 from fallingcat.algorithms.crba import mass_matrix_in
-from fallingcat.algorithms.dense import Matrix, solve_symmetric
+from fallingcat.algorithms.dense import solve_symmetric
 from fallingcat.algorithms.joint_dynamics import passive_torques
-from fallingcat.algorithms.pivots import least_pivots, least_pivots_by_dof
+from fallingcat.algorithms.pivots import least_pivots_by_dof
 from fallingcat.algorithms.posed import NO_FORCES, PerBody, Posed, Vector, Wrenches, body, inwards, velocities, velocity_products
 from fallingcat.algorithms.rnea import bias
 from fallingcat.algorithms.vectors import minus
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
-from fallingcat.spatial import ArticulatedInertia, Force, Motion
+from fallingcat.spatial import Force, Motion
 
 
 def forward_dynamics(model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
@@ -36,52 +36,6 @@ def by_articulated_bodies(r: Posed, nu: Vector, tau: Vector, f_ext: Wrenches = N
     """The same through articulated bodies, computed in the same pass."""
     b = Articulated.of(r)
     return accelerations(b, articulate(b), nu, tau, f_ext)[0]
-
-
-@dataclass(frozen=True)
-class Articulated:
-    """The articulated bodies of a robot: what forward dynamics and the inverse mass matrix share."""
-
-    robot: Posed
-    U: PerBody[list[Force]]
-    """U = IA S."""
-    D: PerBody[Matrix]
-    """D = S^T U, rotor inertia included."""
-    Dinv: PerBody[Matrix]
-    """D^-1."""
-    UDinv: PerBody[list[Force]]
-    """U D^-1."""
-    least: PerBody[list[float]]
-    """What the pivots of D must exceed (`pivots`)."""
-    Ia: PerBody[ArticulatedInertia]
-    """IA, the inertia of a body that carries articulated ones; then IA - U D^-1 U^T, what its joint transmits to the parent."""
-
-    @staticmethod
-    def of(r: Posed) -> Articulated:
-        """Before any joint is taken into account."""
-        rigid = {i: I.articulated() for i, I in r.I.items()}
-        return Articulated(r, {}, {}, {}, {}, least_pivots(r.model), rigid | {WORLD: ArticulatedInertia.zero(r.root)})
-
-
-def articulate(b: Articulated) -> Iterator[int]:
-    """The bodies from the tips inwards, each once its articulated inertia is known."""
-    r, IA = b.robot, b.Ia
-    for i in inwards(r, IA):
-        b.U[i] = [IA[i] @ s for s in r.S[i].columns]
-        SU = Matrix([[s @ column for column in b.U[i]] for s in r.S[i].columns])
-        b.D[i] = SU.plus_diagonal([r.model.bodies[i].armature] * len(SU))
-        b.Dinv[i] = b.D[i].inverse_symmetric(b.least[i])
-        b.UDinv[i] = [combination(b.U[i], column) for column in b.Dinv[i]]
-        IA[i] = IA[i].minus_product(b.U[i], b.UDinv[i])
-        yield i
-
-
-def articulated_bodies(r: Posed) -> Articulated:
-    """All of them."""
-    b = Articulated.of(r)
-    for _ in articulate(b):
-        pass
-    return b
 
 
 def accelerations(
@@ -107,11 +61,3 @@ def accelerations(
         dnu[i] = b.Dinv[i] @ [uk - a[i] @ column for uk, column in zip(u[i], b.U[i], strict=True)]
         a[i] = a[i] + r.S[i] @ dnu[i]
     return r.model.gather(dnu), a
-
-
-def combination(columns: list[Force], x: Vector) -> Force:
-    """The sum of wrenches, each times a number."""
-    total = Force.zero(columns[0].frame)
-    for column, xk in zip(columns, x, strict=True):
-        total = total + column * xk
-    return total

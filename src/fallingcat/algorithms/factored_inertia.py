@@ -1,7 +1,7 @@
 """The mass matrix of a robot, factored: free motion, inverse, and the response to forces along rows.
 
 The response is M^-1 J^T f, and along the rows themselves the Delassus matrix G = J M^-1 J^T. With the articulated bodies of
-`aba`, M^-1 = W D^-1 W^T, a row of J W is found by letting its unit force act: the wrench phi on a body goes inwards, and each
+`articulated`, M^-1 = W D^-1 W^T, a row of J W is found by letting its unit force act: the wrench phi on a body goes inwards, and each
 joint on the way takes y = S^T phi of it and lets phi - U D^-1 y through (Wensing, Featherstone and Orin, 2012). Only joints that
 carry the row have a part, so
     G_rs = sum_i y_ri^T D_i^-1 y_si                                                                    (1)
@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from fallingcat.algorithms.aba import Articulated, accelerations, articulated_bodies, by_mass_matrix, combination
+from fallingcat.algorithms.aba import accelerations, by_mass_matrix
+from fallingcat.algorithms.articulated import Articulated, articulated_bodies, combination
 from fallingcat.algorithms.constraint_rows import Moving, Unit
 from fallingcat.algorithms.crba import mass_matrix_in
 from fallingcat.algorithms.dense import Block, Matrix, factor, forward_substitute, inverse_symmetric, substitute

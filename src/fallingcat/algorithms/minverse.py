@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fallingcat.algorithms.aba import Articulated, articulated_bodies, combination
+from fallingcat.algorithms.articulated import Articulated, articulated_bodies, combination
 from fallingcat.algorithms.crba import mass_matrix
 from fallingcat.algorithms.dense import Block, Matrix, factor, forward_substitute, inverse_symmetric
 from fallingcat.algorithms.pivots import least_pivots_by_dof

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from fallingcat.algorithms.aba import articulated_bodies
+from fallingcat.algorithms.articulated import articulated_bodies
 from fallingcat.algorithms.configuration import integrate, neutral
 from fallingcat.algorithms.crba import mass_matrix
 from fallingcat.algorithms.dense import factor
