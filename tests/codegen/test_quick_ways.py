@@ -324,7 +324,7 @@ def test_a_batch_first_and_then_one_state(ball: fc.Robot) -> None:
 def test_odd_options_are_the_methods_business(ball: fc.Robot) -> None:
     robot = fc.load(ball.description)
     q = robot.random_configuration(1)
-    for odd in (np.array(["tip"]), ["tip"], 3, None, "no such frame"):
+    for odd in (np.array(["tip"]), ["tip"], memoryview(bytearray(b"tip")), 3, None, "no such frame"):
         for _ in range(2):
             with pytest.raises(fc.FallingCatError, match="frame"):
                 robot.frame_pose(q, odd)

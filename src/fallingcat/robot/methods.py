@@ -84,7 +84,7 @@ class Method:
             result = self._by_method(values, named)
             self._remember(options, values, by_name)
             return result
-        except TypeError:  # there are arrays among the options
+        except (TypeError, ValueError):  # arrays and memory views among the options have no hash
             found = None
         if found is not None:
             try:
