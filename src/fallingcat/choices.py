@@ -12,6 +12,8 @@ from fallingcat.text import shown
 
 REPRESENTATIONS = ("body", "mixed", "inertial")
 """Representations of a twist (paper 004, eq. 10)."""
+NO_HASH = (TypeError, ValueError)
+"""What hashing raises for a value that cannot be looked up: an array, a list, a memory view that can be written to."""
 GROUPS = ("product", "tangent")
 """Groups of states: velocities simply add (paper 000, eq. 17), or they are carried along by the configurations."""
 

@@ -1,9 +1,9 @@
 """The mass matrix of a robot, factored: free motion, inverse, and the response to forces along rows.
 
 The response is M^-1 J^T f, and along the rows themselves the Delassus matrix G = J M^-1 J^T. With the articulated bodies of
-`articulated`, M^-1 = W D^-1 W^T, a row of J W is found by letting its unit force act: the wrench phi on a body goes inwards, and each
-joint on the way takes y = S^T phi of it and lets phi - U D^-1 y through (Wensing, Featherstone and Orin, 2012). Only joints that
-carry the row have a part, so
+`articulated`, M^-1 = W D^-1 W^T, a row of J W is found by letting its unit force act: the wrench phi on a body goes inwards, and
+each joint on the way takes y = S^T phi of it and lets phi - U D^-1 y through (Wensing, Featherstone and Orin, 2012). Only joints
+that carry the row have a part, so
     G_rs = sum_i y_ri^T D_i^-1 y_si                                                                    (1)
 over joints that carry both rows, and M^-1 J^T f is one pass outwards with z_i = sum_r y_ri f_r:
     x_i = D_i^-1 (z_i - U_i^T a_p),   a_i = a_p + S_i x_i                                              (2)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fallingcat.algorithms.frames import place_of
+from fallingcat.choices import NO_HASH
 from fallingcat.errors import InputError
 from fallingcat.functions import task
 from fallingcat.model.joints import Representation
@@ -29,7 +30,7 @@ class Frames(Part):
         """The pose of a frame in the world, (..., 4, 4). Another frame compiles nothing."""
         try:
             place = self._places[frame]
-        except (KeyError, TypeError):
+        except (KeyError, *NO_HASH):
             check_frame(frame)
             place = self._places[frame] = np.array(place_of(self.model.frame(frame)))
         return self._run("pose_of_place", (q, place), out)
@@ -123,7 +124,7 @@ class Frames(Part):
         if type(frames) is tuple or type(frames) is list:
             try:
                 return self._chosen[tuple(frames)]
-            except (KeyError, TypeError):
+            except (KeyError, *NO_HASH):
                 pass
         if isinstance(frames, str) or not isinstance(frames, Iterable):
             hint = f"as in frames=[{frames!r}]" if isinstance(frames, str) else "None stands for all of them"

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from fallingcat.arrays.non_numpy import LazyArrayError, deferrable
+from fallingcat.choices import NO_HASH
 from fallingcat.codegen import Kernel, cpython
 from fallingcat.errors import InputError
 
@@ -84,7 +85,7 @@ class Method:
             result = self._by_method(values, named)
             self._remember(options, values, by_name)
             return result
-        except (TypeError, ValueError):  # arrays and memory views among the options have no hash
+        except NO_HASH:
             found = None
         if found is not None:
             try:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from fallingcat.algorithms.actuation import Actuation
 from fallingcat.arrays.arguments import Batch, check_out, prepare, real_array
 from fallingcat.arrays.non_numpy import refuse_non_numpy
-from fallingcat.choices import GROUPS, REPRESENTATIONS, check_choice
+from fallingcat.choices import GROUPS, NO_HASH, REPRESENTATIONS, check_choice
 from fallingcat.codegen import Kernel
 from fallingcat.codegen.spread import spread
 from fallingcat.errors import FrameError, InputError
@@ -110,7 +110,7 @@ class Part:
         key = (name, *options.items())
         try:
             call = self._calls.get(key)
-        except TypeError:  # an option that cannot be looked up; it is refused below
+        except NO_HASH:  # refused below
             call = None
         if call is None:
             call = self.kernel(name, **options)
@@ -131,7 +131,7 @@ class Part:
             return None
         try:
             found = self._tables.get(key)
-        except TypeError:  # a frame that cannot be looked up; it is refused below
+        except NO_HASH:  # refused below
             found = None
         if found is None:
             if len(self._tables) >= KEPT:
