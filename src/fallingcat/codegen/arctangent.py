@@ -1,10 +1,10 @@
 """atan2 for any number of lanes, as LLVM text; less than 1 ulp from the exact angle, signs of zeros and infinities as in C.
 
-With a >= b >= 0 the sizes of x and y in their order, t = b/a, or (b - a)/(b + a) beyond the tangent of pi/8, and
+With a = max(|x|, |y|), b = min(|x|, |y|), and t = b/a, or (b - a)/(b + a) where b/a > tan(pi/8),
 
     angle = K pi/4 + s arctan(t),     K = 0..4,  s = +-1.
 
-What rounding takes from t and from the sum is computed too, thanks to the fused multiply-add, and added at the end.
+The rounding errors of t and of the sum are computed too, by fused multiply-adds, and added at the end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ARCTAN = (
     0.07692296375032143, -0.06666424885738254, 0.05878928997834762, -0.05230454270650148, 0.04551593220626108,
     -0.034570561981416406, 0.01628575685520846,
 )  # fmt: skip
-"""P with arctan t = t + t^3 P(t^2): interpolation at the Chebyshev nodes of [0, tan(pi/8)^2]; misses by 0.03 ulp of t."""
+"""P with arctan t = t + t^3 P(t^2): interpolation at the Chebyshev nodes of [0, tan(pi/8)^2]; its error is 0.03 ulp of t."""
 EXPONENT = 0x7FF << 52
 LARGEST = 2045 << 52
 TWICE_ONE = 2046 << 52
@@ -29,7 +29,7 @@ def atan2(lanes: Lanes) -> str:
     """define T @fc_atan2_<width>(T y, T x)."""
     f = LaneFunction(f"fc_atan2_{lanes.width}", lanes.type, ("%y", "%x"), lanes, "#0")
     c, n = f.c, f.n
-    # Sizes in order; where both are zero or one is infinite, numbers with the same angle.
+    # a and b; where both are zero or one is infinite, finite numbers with the same angle replace them.
     right, up = f.intrinsic("fabs", "%x"), f.intrinsic("fabs", "%y")
     steep = f.compare("ogt", up, right)
     a, b = f.pick(steep, up, right), f.pick(steep, right, up)

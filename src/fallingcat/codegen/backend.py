@@ -1,8 +1,8 @@
-"""The seam for back ends: a program as a few kinds of functions, which a back end spells in its language.
+"""The interface of back ends: a program becomes a few kinds of functions, which a back end writes in its language.
 
-`write(program, name, backend)` walks the pieces of a schedule. A back end provides one `Body` per function, to which the walk
-says what to compute and what to store, and joins the functions at the end. Arrays are the inputs, the outputs and the
-workspace; which value lies where is decided here, so that no back end knows a schedule.
+`write(program, name, backend)` walks the pieces of a schedule. A back end provides one `Body` per function, which the walk
+tells what to compute and what to store, and joins the functions at the end. Arrays are the inputs, the outputs and the
+workspace; this module decides which value lies where, so that a back end needs no schedule.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from fallingcat.trace.lower import Part, product_loops, table_loops
 from fallingcat.trace.program import Program
 
 STORES = 128
-"""Copies made by one function: a longer one takes more than its share of time to compile."""
+"""Copies per function; compile time grows faster than linearly with the length of a function."""
 ANGLES = 32
 """Sines and cosines taken by one function."""
 RUN = 8
-"""Equal constants side by side that are written by a loop."""
+"""Length from which a run of equal constants is written by a loop."""
 
 
 @dataclass(frozen=True)
 class Array:
-    """An argument of the function that is written."""
+    """An array argument of the generated function."""
 
     name: str
     size: int
@@ -41,14 +41,14 @@ class Array:
 
 @dataclass(frozen=True)
 class Place:
-    """An array from some entry on."""
+    """An array, starting at an offset."""
 
     array: str
     offset: int = 0
 
 
 class Body(Protocol):
-    """One function under construction. Arrays are its parameters; values are strings that only the back end reads."""
+    """One function under construction. Its parameters are arrays; a value is a string whose form is the back end's own."""
 
     def number(self, value: float) -> str:
         """A constant."""
@@ -60,23 +60,23 @@ class Body(Protocol):
         """array[index] = value."""
 
     def operate(self, name: str, op: str, args: Sequence[str]) -> str:
-        """The value of an operation of the table `OPS` but sin and cos; `name` is one that is free."""
+        """The value of an operation of the table `OPS` other than sin and cos; `name` is an unused name for it."""
 
     def sincos(self, name: str, angle: str) -> tuple[str, str]:
         """Sine and cosine."""
 
     def loops(self, loops: Loops) -> None:
-        """Loops whose arrays are parameters of this function."""
+        """Write loops whose arrays are parameters of this function."""
 
 
 class Backend(Protocol):
     """A language."""
 
     def body(self, name: str, parameters: Sequence[Array]) -> Body:
-        """A new function that only the entry calls."""
+        """A new function, called by the entry function only."""
 
     def entry(self, name: str, arrays: Sequence[Array], calls: Sequence[tuple[Body, Sequence[Place]]]) -> str:
-        """The text of all these functions, and of the one that calls them in their order."""
+        """The text of these functions and of the entry function, which calls them in this order."""
 
 
 @dataclass(frozen=True)
@@ -88,16 +88,16 @@ class Written:
     arrays: tuple[Array, ...]
     """The arguments, the workspace last."""
     library: frozenset[str]
-    """Which of sin, cos and atan2 it calls."""
+    """Those of sin, cos and atan2 that the program calls."""
 
     @property
     def workspace(self) -> int:
-        """Numbers that the caller must have room for."""
+        """Size of the workspace that the caller provides, in numbers."""
         return self.arrays[-1].size
 
 
 def write(program: Program, name: str, backend: Backend, reserved: Callable[[str], bool] = lambda name: False) -> Written:
-    """Spell a program as one function; `reserved` names are not given to arguments."""
+    """Write a program as one function; arguments get no names for which `reserved` is true."""
     plan = schedule(program, keep_results=False)
     arrays = _arrays(program, plan.slot_count, reserved)
     calls = list(_Walk(program, plan, arrays, name, backend).functions())
@@ -106,7 +106,7 @@ def write(program: Program, name: str, backend: Backend, reserved: Callable[[str
 
 
 def _arrays(program: Program, slots: int, reserved: Callable[[str], bool]) -> tuple[Array, ...]:
-    """Inputs, outputs, workspace, under names that differ."""
+    """The arrays of inputs, outputs and workspace, with distinct names."""
     taken = {"workspace"}
 
     def free(name: str, other: str) -> str:
@@ -136,7 +136,7 @@ class _Walk:
         self.workspace = arrays[-1]
         self.values: dict[int, str] = {}
         self.pairs: dict[int, tuple[str, str]] = {}
-        """What the present function has computed, and sines and cosines by their angles."""
+        """Per angle, the names of its sine and cosine in the current function; `values` has all other values."""
         self.results: dict[int, list[tuple[str, int]]] = {}
         for output, flat in zip(self.outs, program.results, strict=True):
             for position, value in enumerate(flat):
@@ -160,7 +160,7 @@ class _Walk:
         return [Place(a.name) for a in self.arrays]
 
     def piece(self, suffix: str) -> str:
-        """The name of a function; an `identifier` has no two underscores side by side, so that no other function has it."""
+        """The name of an internal function. An `identifier` never contains two underscores in a row, so the name is unique."""
         return f"{self.name}__{suffix}"
 
     def begin(self, suffix: str) -> Body:
@@ -190,7 +190,7 @@ class _Walk:
         return found
 
     def define(self, body: Body, k: int, value: str) -> None:
-        """A value has been computed: it goes where others look for it."""
+        """Record a computed value, and store it in its slots and in the results that it is."""
         self.values[k] = value
         if k in self.plan.slots:
             for slot in (self.plan.slots[k], *self.plan.copies.get(k, ())):
@@ -216,7 +216,7 @@ class _Walk:
     # Functions
 
     def angles(self) -> Iterator[tuple[Body, Sequence[Place]]]:
-        """Sines and cosines of inputs."""
+        """The functions that take the sines and cosines of inputs."""
         program, angles = self.program, self.plan.angles
         of: dict[int, list[int]] = {}
         for k, (op, args) in enumerate(program.instructions, start=program.first):
@@ -230,7 +230,7 @@ class _Walk:
             yield body, self.everything
 
     def copies(self, suffix: str, stores: Sequence[tuple[int, str, int]]) -> Iterator[tuple[Body, Sequence[Place]]]:
-        """(value, array, position) each, in functions of a moderate size."""
+        """Functions that make the given stores, (value, array, position) each, `STORES` per function."""
         for start in range(0, len(stores), STORES):
             body = self.begin(f"{suffix}{start // STORES}")
             for value, array, position in stores[start : start + STORES]:
@@ -238,7 +238,7 @@ class _Walk:
             yield body, self.everything
 
     def block(self, suffix: str, k: int) -> tuple[Body, Sequence[Place]]:
-        """A product or a table: a function of its factors and of where it goes."""
+        """A product or a table, as a function of its two factors and its destination."""
         op, (left, right) = self.program.instructions[k - self.program.first]
         blocks, direct = self.plan.blocks, self.plan.direct.get(k)
         sizes = [self.program.instructions[x - self.program.first][0].size for x in (left, right)]  # type: ignore[union-attr]
@@ -262,7 +262,7 @@ class _Walk:
         return body, places
 
     def fixed(self) -> Iterator[tuple[Body, Sequence[Place]]]:
-        """Results that no piece has written: constants, inputs, and entries of blocks."""
+        """The functions that store results which no piece has written: constants, inputs, and entries of blocks."""
         program = self.program
         entries = {program.first + k for k, (op, _) in enumerate(program.instructions) if isinstance(op, Entry)}
         entries -= self.plan.written

@@ -26,11 +26,11 @@ CORE_PARAMETERS = ("ptr noalias readonly %in", "ptr noalias %ws")
 PARAMETERS = (*CORE_PARAMETERS, "ptr noalias readonly %rows")
 
 MANY_BYTES = native.largest_cache()
-"""Bytes of results from which on they are written past the caches: fewer stay there for whoever reads them next."""
+"""Bytes of results from which they are written past the caches; smaller results stay in the caches for the next reader."""
 
 FEW, MANY = 64, 1 << 17
-"""Results of a vector of states between which that is possible: fewer come with other work to do, more fill the caches
-before they leave."""
+"""The range of results per vector of states in which that is done: with fewer, computing dominates; more fill the caches
+before they are copied out."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Layout:
     slots: int
     rows: int
     results: int
-    """Rows that go past the caches from here; 0 if none do."""
+    """Room for rows of results that are then copied past the caches; 0 if results are stored directly."""
 
     @property
     def total(self) -> int:
@@ -86,7 +86,7 @@ def _storage(parameters: tuple[str, ...]) -> Storage:
 
 
 def _angles(program: Program, plan: Schedule, lanes: Lanes, storage: Storage) -> list[tuple[str, str]]:
-    """The function that takes all sines and cosines of inputs; none if there are none."""
+    """The function that takes all sines and cosines of inputs; an empty list if there are none."""
     if not plan.angles:
         return []
     early = set(plan.angles)
@@ -127,9 +127,9 @@ def _load_rows(j: int, size: int, lanes: Lanes) -> str:
 
 
 def _enter(program: Program, lanes: Lanes, place: Layout, name: str) -> str:
-    """Bring one vector of states in: rows into lanes, and the addresses of its result rows into the table.
+    """Load one vector of states: input rows into lanes, and the addresses of its result rows into the table.
 
-    `fc_enter` names the rows where they belong, `fc_enter_here` rows of the workspace.
+    `fc_enter` uses the rows of the output arrays, `fc_enter_here` rows of the workspace.
     """
     T, W = lanes.type, lanes.width
     w = Function(name, "void", ("i64 %i", "i64 %last", "ptr %pointers", "ptr %strides", "ptr %here"), True, "#2")
@@ -164,13 +164,13 @@ def _enter(program: Program, lanes: Lanes, place: Layout, name: str) -> str:
 
 
 def _row_here(program: Program, place: Layout, j: int, width: int) -> int:
-    """Where in the workspace the rows of an output lie that go past the caches from there; in bytes."""
+    """The offset in the workspace, in bytes, of the rows of output j before they are copied past the caches."""
     before = width * sum(output.size for output in program.outputs[:j])
     return 8 * (place.inputs + place.slots + place.rows + before)
 
 
 def _leave(program: Program, lanes: Lanes, place: Layout) -> str:
-    """Copy the rows of one vector of states from the workspace to where they belong, past the caches."""
+    """Copy the result rows of one vector of states from the workspace to the outputs, past the caches."""
     w = Function("fc_leave", "void", ("i64 %i", "i64 %stop", "ptr %pointers", "ptr %here"), True, "#2")
     left = w.value("sub i64 %stop, %i")
     states = w.call("i64", "llvm.smin.i64", f"i64 {left}", f"i64 {lanes.width}")
@@ -211,7 +211,7 @@ def _driver(program: Program, lanes: Lanes, place: Layout, core: CoreText, steps
         f.branch(f.value(f"icmp sge i64 {total}, {MANY_BYTES}"), past, some)
         f.begin(past)
         loop(past_caches=True)
-        f.do("fence seq_cst")  # such stores are seen by others only after it
+        f.do("fence seq_cst")  # other threads see non-temporal stores only after a fence
         f.go(done)
         f.begin(some)
     loop(past_caches=False)

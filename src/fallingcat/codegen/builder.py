@@ -1,8 +1,8 @@
-"""One LLVM function, written from top to bottom: names and labels are made up here, so that the text reads like code.
+"""A builder for one LLVM function, written from top to bottom; it makes up the names of values and labels.
 
 f = Function("f", "ptr", ("ptr %x",))
 otherwise = f.label("otherwise")
-f.require(f.value("icmp ne ptr %x, null"), otherwise)   # goes on here if it holds
+f.require(f.value("icmp ne ptr %x, null"), otherwise)   # continues here if the condition holds
 f.ret(f.load("ptr", "%x"))
 f.begin(otherwise)
 f.ret("null")
@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 
 class Function:
-    """The text of a function under construction; `text` is the whole."""
+    """A function under construction; `text` is its LLVM text."""
 
     def __init__(
         self, name: str, returns: str, parameters: Sequence[str], internal: bool = False, attributes: str = "#1"
@@ -35,7 +35,7 @@ class Function:
 
     @property
     def length(self) -> int:
-        """Lines so far."""
+        """Number of lines so far."""
         return len(self._lines)
 
     def _fresh(self) -> int:
@@ -46,27 +46,27 @@ class Function:
     # Values
 
     def name(self) -> str:
-        """A name for a value that is yet to be written."""
+        """A fresh name for a value that is defined later."""
         return f"%.{self._fresh()}"
 
     def value(self, expression: str) -> str:
-        """The name of a new value."""
+        """Define a value by an instruction, and return its name."""
         name = self.name()
         self._lines.append(f"  {name} = {expression}")
         return name
 
     def do(self, instruction: str) -> None:
-        """An instruction without a value."""
+        """Write an instruction that has no value."""
         self._lines.append(f"  {instruction}")
 
     def alloca(self, type_: str, count: int = 1, align: int = 8) -> str:
-        """Room on the stack, for as long as the function runs."""
+        """A pointer to room for `count` elements on the stack, allocated in the entry block."""
         name = self.name()
         self._room.append(f"  {name} = alloca [{max(1, count)} x {type_}], align {align}")
         return name
 
     def at(self, pointer: str, offset: int | str) -> str:
-        """A pointer some bytes further."""
+        """The pointer plus `offset` bytes."""
         return pointer if offset == 0 else self.value(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
     def load(self, type_: str, pointer: str, offset: int | str = 0) -> str:
@@ -76,7 +76,7 @@ class Function:
         self.do(f"store {type_} {value}, ptr {self.at(pointer, offset)}, align 8")
 
     def call(self, returns: str, function: str, *arguments: str) -> str:
-        """The value of a call; arguments with their types."""
+        """The value of a call; arguments are written with their types."""
         text = f"call {returns} @{function}({', '.join(arguments)})"
         if returns == "void":
             self.do(text)
@@ -90,10 +90,10 @@ class Function:
         return self.value(f"and i1 {a}, {b}")
 
     # -----------------------------------------------------------------------------------------------------------------
-    # Ways
+    # Control flow
 
     def label(self, hint: str) -> str:
-        """A name for a block that is yet to be begun."""
+        """A fresh label for a block that is begun later."""
         return f"{hint}{self._fresh()}"
 
     def begin(self, label: str) -> None:
@@ -107,7 +107,7 @@ class Function:
         self.do(f"br i1 {condition}, label %{yes}, label %{no}")
 
     def require(self, condition: str, otherwise: str) -> None:
-        """Go on here if the condition holds, else to the label."""
+        """Continue here if the condition holds, else branch to the label `otherwise`."""
         on = self.label("on")
         self.branch(condition, on, otherwise)
         self.begin(on)
@@ -117,7 +117,7 @@ class Function:
 
     @contextmanager
     def counting(self, stop: int | str, start: int | str = 0, step: int = 1) -> Iterator[str]:
-        """What is written inside is done for start, start + step, ... below stop, and at least once."""
+        """A loop over start, start + step, ... below stop, which runs at least once; its body is written inside the `with`."""
         with self._again(start) as (counter, following):
             yield counter
             self.do(f"{following} = add i64 {counter}, {step}")
@@ -126,7 +126,7 @@ class Function:
 
     @contextmanager
     def covering(self, last: int | str, step: int, start: int | str = 0) -> Iterator[str]:
-        """The same for start, start + step, ..., and last: the last step may be shorter, so that it overlaps the one before."""
+        """A loop over start, start + step, ..., and `last`; the last step may be shorter, so that it overlaps the one before."""
         with self._again(start) as (counter, following):
             yield counter
             ahead = self.value(f"add i64 {counter}, {step}")
@@ -136,7 +136,7 @@ class Function:
 
     @contextmanager
     def _again(self, start: int | str) -> Iterator[tuple[str, str]]:
-        """The body of a loop; where it comes from is known at its end."""
+        """The counter of a loop and its next value; the phi is written at the end, when the last block of the body is known."""
         before, body = self.block, self.label("again")
         counter, following = self.name(), self.name()
         self.go(body)

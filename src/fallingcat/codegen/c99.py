@@ -1,7 +1,7 @@
 """C99: a program as functions that need nothing but `fma`, `sqrt`, `rint` and `fabs`.
 
-No allocation, no variables outside of functions, no library sines: `c_sines` has the ones of `codegen.mathlib`, operation by
-operation, so that the results have the bits of compiled kernels wherever `fma` rounds once.
+The code has no allocation, no global variables, and no library sines: `c_sines` repeats those of `codegen.mathlib` operation
+by operation, so that results equal those of compiled kernels bit for bit wherever `fma` rounds once.
 """
 
 from __future__ import annotations
@@ -58,23 +58,23 @@ protected public reinterpret_cast requires static_assert static_cast template th
 typename using virtual wchar_t xor xor_eq linux unix main fma fmaf sqrt sqrtf rint rintf fabs fabsf printf at i
 """
 KEYWORDS = frozenset(_WORDS.split())
-"""Keywords of C and C++, and the names that the text and the example use for functions and counters."""
+"""Keywords of C and C++, and names that the generated code and the example use for functions and counters."""
 _OWN = re.compile(r"[tsc]\d+|(fc|FC)_.*|FALLINGCAT.*")
 _MACROS = re.compile(
     "NAN|INFINITY|NULL|EOF|BUFSIZ|I|errno|assert|stdin|stdout|stderr|signbit|is(finite|inf|nan|normal)|near|far|min|max|"
     "(M|FP|MATH|SEEK|EXIT|TMP|RAND|L|_IO|FLT|DBL|LDBL|CHAR|SHRT|LONG|U?INT|SIZE|PTRDIFF|WCHAR|CLOCKS|SIG)_[A-Z0-9_]+|"
     "U?INT(_(FAST|LEAST))?(8|16|32|64|MAX|PTR)(_C|_MAX|_MIN)|HUGE_VAL[FL]?|E[A-Z0-9]{2,}|FILE|FILENAME_MAX|FOPEN_MAX|BIG_ENDIAN"
 )
-"""Macros of headers that are often included before ours."""
+"""Macros of headers that are often included before the generated header."""
 
 
 def reserved(name: str) -> bool:
-    """Is this no name for an argument, in C or in C++?"""
+    """Is this name unusable for an argument, in C or in C++?"""
     return name in KEYWORDS or any(form.fullmatch(name) is not None for form in (_OWN, _MACROS))
 
 
 def c_source(program: Program, name: str, precision: str = "double", taken: Container[str] = ()) -> Written:
-    """A program as the C function `name`, after static functions that it calls; what it needs stands in `PREAMBLE`.
+    """A program as the C function `name`, preceded by the static functions that it calls; it needs `PREAMBLE`.
 
     taken: names that its arguments may not have.
     """
@@ -82,12 +82,12 @@ def c_source(program: Program, name: str, precision: str = "double", taken: Cont
 
 
 def declaration(written: Written, precision: str = "double") -> str:
-    """The prototype, as a header for C and C++ has it."""
+    """The prototype for a header of C and C++."""
     return f"void {written.name}({', '.join(parameter(a, precision) for a in written.arrays)});"
 
 
 def parameter(array: Array, real: str, qualifier: str = "") -> str:
-    """An array among parameters; `double x[restrict 3]`."""
+    """The declaration of an array parameter, as in `double x[restrict 3]`."""
     const = "" if array.is_output else "const "
     if not array.size:
         return f"{const}{real} *{qualifier}{array.name}"
@@ -95,7 +95,7 @@ def parameter(array: Array, real: str, qualifier: str = "") -> str:
 
 
 def preamble(precision: str) -> str:
-    """What stands before all functions of a file."""
+    """The preamble of a file: macros that its functions use."""
     suffix = "f" if precision == "float" else ""
     return PREAMBLE.format(
         fma=f"fma{suffix}", sqrt=f"sqrt{suffix}", one=number(-1.0, precision), zero=number(-0.0, precision)
@@ -133,7 +133,7 @@ class CBody(Body):
         self.used: set[str] = set()
         self._lines: list[str | Operation] = []
         self._fused: set[str] = set()
-        """Names of values that are rounded once."""
+        """Names of values that a fused multiply-add computes."""
         self._plain: set[str] = set()
         """Names of values that are used without a minus sign."""
         self._kind = "FC_PIECE"
@@ -167,7 +167,10 @@ class CBody(Body):
         return name
 
     def _spelled(self, name: str, op: str, args: Sequence[str]) -> str:
-        """A line, once all uses are known: a compiler joins a minus sign to a value that is not used without it."""
+        """The line of an operation, written when all uses are known.
+
+        A compiler may fold a minus sign into a fused value that is used only negated; `FC_NEG` keeps the two apart.
+        """
         minus = args[MINUS[op]] if op in MINUS else ""
         text = SPELLINGS[op].format(*args, zero=self.number(0.0))
         if minus in self._fused and minus not in self._plain:
@@ -226,16 +229,16 @@ SPELLINGS = {
     "fma": "FC_FMA({}, {}, {})", "fms": "FC_FMA({}, {}, -{})", "fnma": "FC_FMA(-{}, {}, {})",
     "sqrt": "FC_SQRT({})", "atan2": "fc_atan2({}, {})", "select": "{0} < {1} ? {2} : {3}", "taint": "{} * {zero}",
 }  # fmt: skip
-"""Arguments are names, entries of arrays, or constants, which have no sign outside of brackets."""
+"""The C text of each operation. Arguments are names, array entries, or constants; a signed constant is in parentheses."""
 FUSED = ("fma", "fms", "fnma")
 MINUS = {"neg": 0, "fms": 2, "fnma": 0}
-"""Which argument has a minus sign before it."""
+"""The index of the argument that the C text negates."""
 Operation = tuple[str, str, Sequence[str]]
-"""The name of a value, its operation and the arguments."""
+"""(name of the value, operation, arguments)."""
 
 
 def index(i: Index) -> str:
-    """A polynomial of whole numbers."""
+    """An index as a C expression."""
     words = ""
     for factor, names in sorted(i.terms, key=lambda term: (not term[1], term)):
         sign = " - " if factor < 0 else " + " if words else ""
@@ -246,8 +249,8 @@ def index(i: Index) -> str:
 
 
 def number(value: float, real: str = "double") -> str:
-    """A constant, exactly; in brackets if it has a sign."""
-    value, suffix = float(value), ""  # numbers of NumPy print otherwise
+    """A constant as a C literal that is read back exactly; in parentheses if it has a sign."""
+    value, suffix = float(value), ""  # NumPy's scalars print differently
     if math.isnan(value):
         return "NAN"
     if real == "float":

@@ -12,7 +12,7 @@ from fallingcat.codegen.range_reduction import WORDS, digits
 
 
 def c_library(used: Iterable[str], precision: str = "double") -> str:
-    """The static functions for what programs call of sin, cos and atan2."""
+    """The static functions for those of sin, cos and atan2 that are used."""
     used, texts = set(used), []
     if used:
         texts.append("typedef union { double x; uint64_t bits; } fc_bits;\n")
@@ -146,7 +146,7 @@ static void fc_sincos(float x, float *sine, float *cosine) {{
 
 
 def _atan2(precision: str) -> str:
-    """In double precision also for `float`: it is rare, and its steps are made for doubles."""
+    """atan2 in C, computed in double precision for `float`, too: it is rare, and its constants are those of doubles."""
     polynomial = _horner("P", ARCTAN).replace("FC_FMA", "fma")
     name = "fc_atan2_double" if precision == "float" else "fc_atan2"
     text = f"""\

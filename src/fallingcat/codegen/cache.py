@@ -1,9 +1,9 @@
 """Object code kept between processes, in a directory only its owner can write.
 
 A file is a header line, a checksum and the object code. It is used only if it and its directory belong to this
-user, nobody else may write them, and the checksum is right; anything else is as if it were not there.
-Writing is atomic, so processes may share a directory. Of processes that need the same code at the same time one makes it while
-the others wait.
+user, nobody else may write them, and the checksum is right; otherwise it is ignored.
+Writing is atomic, so processes may share a directory. If several processes need the same code at the same time, one compiles
+it while the others wait.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ MAGIC = b"fallingcat object code 1\n"
 LIMIT = 512 * 1024 * 1024
 """Bytes the cache may take; the oldest files go first."""
 LOOKS = 64
-"""How often the folder is looked through while as much as the limit is written: it may be exceeded by about a part in these."""
+"""Expected number of prunings per LIMIT bytes written: the limit may be exceeded by about LIMIT / LOOKS."""
 ABANDONED = 3600.0
-"""Seconds after which an unfinished file belongs to a process that was killed."""
+"""Seconds after which an unfinished file is assumed to belong to a process that was killed."""
 
 _ENTRY = re.compile(r"[0-9a-f]{64}\.o")
 _UNFINISHED = re.compile(r"\.new-[a-z0-9_]{8}|[0-9a-f]{64}\.lock")
 
 _making: set[str] = set()
-"""Entries that this process is making: a signal handler that needs one of them must not wait for itself."""
+"""Entries that this process is making: a signal handler that needs one of them must not wait for the code it interrupted."""
 
 
 def directory() -> Path | None:
@@ -66,7 +66,7 @@ def usable() -> bool:
 
 
 def key(what: str) -> str:
-    """The name of a cache entry: everything its code depends on. Empty when that is not known."""
+    """The name of a cache entry: a digest of all that its code depends on; empty if the source is unreadable or has changed."""
     source = source_digest()
     if not source or not unchanged():
         return ""
@@ -91,7 +91,7 @@ def load(name: str) -> tuple[dict[str, Any], bytes] | None:
 
 
 def renew(name: str) -> None:
-    """An entry that others need is as young as the youngest of them: the oldest go first."""
+    """Update the time of an entry that other entries need, so that pruning does not remove it before them."""
     folder = directory()
     if folder is not None and name:
         with contextlib.suppress(OSError):
@@ -99,7 +99,7 @@ def renew(name: str) -> None:
 
 
 def _open_plain_file(path: str, flags: int) -> int:
-    """No links, and no waiting for the writer of a pipe."""
+    """Open a file without following links, and without waiting for the writer of a pipe."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
@@ -114,7 +114,7 @@ def _decode(name: str, data: bytes) -> tuple[dict[str, Any], bytes] | None:
 
 
 def save(name: str, facts: dict[str, Any], code: bytes) -> None:
-    """Keep an entry; failing to is not an error, only slower next time."""
+    """Save an entry. A failure is not an error: the code is compiled again next time."""
     folder = directory()
     if folder is None or not name:
         return
@@ -139,11 +139,11 @@ def save(name: str, facts: dict[str, Any], code: bytes) -> None:
 
 @contextlib.contextmanager
 def turn(name: str, what: str) -> Iterator[None]:
-    """While this process makes an entry, others that want it wait. Look for it once more inside: another may have made it.
+    """A lock on an entry: while this process makes it, others wait. Look it up again inside: another process may have made it.
 
     A process that ends in the middle lets the next one try. Where locks are not possible, nobody waits.
     """
-    if name in _making:  # further out in this process, which goes on making it
+    if name in _making:  # further out, this process is making it already
         yield
         return
     folder = directory()
@@ -160,12 +160,12 @@ def turn(name: str, what: str) -> Iterator[None]:
         _making.discard(name)
         if held is not None and folder is not None:
             with contextlib.suppress(OSError):
-                os.unlink(folder / f"{name}.lock")  # who waits for it has it open, and gets it
+                os.unlink(folder / f"{name}.lock")  # processes that wait for it have it open, and get the lock
             files.unlock(held)
 
 
 def _wait_for(path: Path, what: str) -> int:
-    """The lock, when it is free."""
+    """Wait for the lock, and return its file descriptor."""
     start, pause, said = time.monotonic(), 0.01, False
     while (held := files.lock(path)) is None:
         time.sleep(pause)
@@ -180,7 +180,7 @@ _pruning = threading.Lock()
 
 
 def _time_to_prune(name: str, size: int) -> bool:
-    """Is the cache to be pruned now? On average once in LIMIT / LOOKS bytes; the name is a digest, as good as a random number."""
+    """Whether to prune the cache now: on average once per LIMIT / LOOKS bytes. The name, a digest, serves as random number."""
     return int(name[:8], 16) * (LIMIT // LOOKS) < size << 32
 
 
@@ -222,7 +222,7 @@ def _private(path: Path, kind: Any) -> bool:
 
 
 def _trusted(info: os.stat_result, kind: Any) -> bool:
-    """Ours, and writable by nobody else."""
+    """Whether a file is of this kind, belongs to this user, and is writable by nobody else."""
     if not hasattr(os, "getuid"):
         return bool(kind(info.st_mode))
     return bool(kind(info.st_mode)) and info.st_uid == os.getuid() and not info.st_mode & 0o022

@@ -6,9 +6,9 @@ If every argument, by position or by name, is a contiguous float64 array of the 
 unit length), the kernel is called: into new arrays, or into those of `out=` if they are plain and overlap nothing. Anything
 else goes to `self`, a Python callable that takes the same arguments, converts, broadcasts, checks, and raises errors that help.
 
-`fc_bind` is called once per process with the objects the entry compares with and makes results of. What keeps what alive:
-whoever calls holds the function; the function holds `self` and its module's name, and that name holds the code and everything
-bound here (`cpython.builtin`). Of its arguments the entry reads the inside of exact arrays and tuples, nothing else.
+`fc_bind` is called once per process with the objects that the entry compares with and builds results from. Ownership: the
+caller holds the function; the function holds `self` and its module's name, and that name holds the code and everything
+bound here (`cpython.builtin`). The entry reads the memory of exact arrays and tuples among its arguments, of nothing else.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from fallingcat.codegen.lanes import hexadecimal
 from fallingcat.task import Input, Output, Task
 
 BOUND = ("array_type", "float64", "tuple_type", "results_type", "check", "none", "out")
-"""What `fc_bind` stores before the names of the inputs: types, None and names as objects, to be compared by identity."""
+"""The objects that `fc_bind` stores before the names of the inputs: types, None and names, to be compared by identity."""
 
 STACK_LIMIT = 4096
-"""Doubles of workspace that may live on the stack."""
+"""Largest workspace, in doubles, that is allocated on the stack."""
 
 DENSE = cpython.C_CONTIGUOUS | cpython.ALIGNED
 ITEMS = tuple.__basicsize__
-"""Where the items of a tuple begin."""
+"""Offset of the items of a tuple, in bytes."""
 
 
 def call_text(task: Task, workspace: int, tolerance: float) -> str:
@@ -115,7 +115,7 @@ def _by_name(count: int) -> str:
 
 @dataclass
 class _Entry:
-    """`fc_call`, part by part."""
+    """The writer of `fc_call`."""
 
     f: Function
     inputs: tuple[Input, ...]
@@ -125,7 +125,7 @@ class _Entry:
     several: bool
     """Do results come in a named tuple?"""
     checked: bool
-    """Is a result that begins with NaN given to `check`, which returns it or raises?"""
+    """Is a result whose first entry is NaN passed to `check`, which returns it or raises?"""
 
     def write(self) -> None:
         f = self.f
@@ -147,7 +147,7 @@ class _Entry:
         f.ret(f.call("ptr", "fc_PyErr_NoMemory"))
 
     def _arguments(self) -> tuple[str, str]:
-        """Where the arguments stand, and what was given as `out`; null for nothing or None."""
+        """Pointers to the array of arguments and to the object given as `out`; null if it is missing or None."""
         f, count = self.f, len(self.inputs)
         slots = f.alloca("ptr", count + 1)
         plain, named, ready = f.label("plain"), f.label("named"), f.label("ready")
@@ -168,7 +168,7 @@ class _Entry:
     # Arguments
 
     def _array(self, a: str, axes: int, flags: int) -> str:
-        """Go on if this is an exact array of doubles with so many axes and these flags; its dimensions."""
+        """Continue if `a` is an exact float64 array with that many axes and these flags; a pointer to its dimensions."""
         f = self.f
         f.require(f.same(f.load("ptr", a, cpython.TYPE), self.array_type), self.python)
         right_type = f.same(f.load("ptr", a, cpython.DESCR), self.float64)
@@ -178,7 +178,7 @@ class _Entry:
         return f.load("ptr", a, cpython.DIMENSIONS)
 
     def _vector(self, a: str, spec: Input) -> str:
-        """Go on if this is a vector as the kernel reads it; its data."""
+        """Continue if `a` is a contiguous vector of the input's size; a pointer to its data."""
         f = self.f
         dimensions = self._array(a, 1, DENSE)
         f.require(f.same(f.load("i64", dimensions), str(spec.size), "i64"), self.python)
@@ -188,7 +188,7 @@ class _Entry:
         return data
 
     def _output(self, a: str, output: Output) -> str:
-        """Go on if results can be written there; its data."""
+        """Continue if results can be written into `a`; a pointer to its data."""
         f = self.f
         dimensions = self._array(a, len(output.shape), DENSE | cpython.WRITEABLE)
         for k, n in enumerate(output.shape):
@@ -196,7 +196,7 @@ class _Entry:
         return f.load("ptr", a, cpython.DATA)
 
     def _disjoint(self, a: str, size_a: int, b: str, size_b: int) -> None:
-        """Go on if two pieces of memory do not overlap."""
+        """Continue if two ranges of memory, sizes in doubles, do not overlap."""
         f = self.f
         if size_a and size_b:
             before = f.value(f"icmp ule ptr {f.at(a, 8 * size_a)}, {b}")
@@ -217,7 +217,7 @@ class _Entry:
         self._give(self._tuple(objects) if self.several else objects[0], places)
 
     def _allocate(self, output: Output, made: list[str]) -> str:
-        """A new array, added to those that are made; its data. A single number has room on the stack."""
+        """Allocate a result array and append it to `made`; a pointer to its data. A scalar result is on the stack."""
         f = self.f
         if not output.shape:
             return f.alloca("double")
@@ -249,7 +249,7 @@ class _Entry:
         self._give(self._tuple(objects) if self.several else out, places)
 
     def _items(self, out: str) -> list[str]:
-        """Go on if this is a tuple, or results as the kernel gives them, with as many items as there are outputs; the items."""
+        """Continue if `out` is a tuple, or the kernel's named tuple, with one item per output; the items."""
         f = self.f
         type_ = f.load("ptr", out, cpython.TYPE)
         plain, own = f.same(type_, f.load("ptr", "@fc_tuple_type")), f.same(type_, f.load("ptr", "@fc_results_type"))
@@ -275,7 +275,7 @@ class _Entry:
             f.call("void", "fc_PyMem_RawFree", f"ptr {workspace}")
 
     def _give(self, result: str, places: Sequence[str]) -> None:
-        """Return a result, by way of `check` if it begins with NaN."""
+        """Return a result; if its first entry is NaN, return what `check` returns for it."""
         f = self.f
         if self.checked and self.outputs[0].size:
             first = f.load("double", places[0])
@@ -295,18 +295,18 @@ class _Entry:
         f.ret(result)
 
     def _tuple(self, objects: Sequence[str]) -> str:
-        """A named tuple is a tuple: allocated by its type and filled. Takes over the references to the objects."""
+        """The named tuple of the objects, whose references it takes over: it is a tuple, allocated by its type and filled."""
         f = self.f
         result = f.call("ptr", "fc_PyType_GenericAlloc", f"ptr {f.load('ptr', '@fc_results_type')}", f"i64 {len(objects)}")
         self._require_object(result, objects)
-        if tuple.__basicsize__ > cpython.TUPLE_HASH:  # Python 3.14 keeps the hash there, or that it is not known yet
+        if tuple.__basicsize__ > cpython.TUPLE_HASH:  # Python 3.14 keeps the hash there, or a mark that it is not known yet
             f.store("i64", "-1", result, cpython.TUPLE_HASH)
         for j, x in enumerate(objects):
             f.store("ptr", x, result, ITEMS + 8 * j)
         return result
 
     def _require_object(self, new: str, made: Sequence[str]) -> None:
-        """Go on if there is a new object; else drop those that were made, and give the error that is set."""
+        """Continue if the allocation gave an object; else release those that were made, and return with the error that is set."""
         f = self.f
         fine, fail = f.label("fine"), f.label("fail")
         f.branch(f.same(new, "null"), fail, fine)

@@ -1,9 +1,9 @@
-"""The core of a program: what it has in common with other programs, which is compiled apart from the rest.
+"""The core of a program: the part that it has in common with other programs, compiled separately from the rest.
 
-The core leads to the values that the algorithm says are common (`scalar.keep`), whatever follows from them. It reads inputs
-and writes slots of the workspace, never a result, and its slots are given before those of the rest. So programs that read
-nothing else of it have the same text for it, and whichever of them is compiled second finds its object code in the cache: the
-derivatives of forward dynamics and `linearize`, as they are and with wrenches. Variants that read more have a core of their own.
+The core computes the values that the algorithm marks as common (`scalar.keep`). It reads inputs and writes slots of the
+workspace, never a result, and its slots are assigned before those of the rest. So programs that read the same values of it
+have the same text for it, and the second of them to be compiled finds its object code in the cache: the derivatives of forward
+dynamics and `linearize`, with and without wrenches. Variants that read more values have a core of their own.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from fallingcat.trace.dots import DotTable
 from fallingcat.trace.program import Program, flops
 
 SMALL = 2000
-"""Operations below which a core is compiled as soon as it is found."""
+"""Operations below which there is no separate core: compiling it takes no longer than finding it in the cache."""
 
 
 @dataclass(frozen=True)
 class CoreText:
-    """The module of a core, and the one function in it that others call: from inputs and workspace to the workspace."""
+    """The module of a core, and the name of its one external function, which reads inputs and writes the workspace."""
 
     function: str = ""
-    """Its name is made of its text: no other function has it."""
+    """The name contains a digest of the text, so that it is unique."""
     text: str = ""
     parameters: int = 0
 
     @property
     def declaration(self) -> str:
-        """For the module that calls it."""
+        """The declaration for the module that calls it."""
         return f"declare void @{self.function}({', '.join(['ptr'] * self.parameters)})" if self.function else ""
 
 
@@ -51,7 +51,7 @@ def core_text(library: str, functions: Sequence[tuple[str, str]], parameters: Se
 
 
 def arguments(parameters: Sequence[str]) -> list[str]:
-    """Pointers as a call passes them on."""
+    """The arguments of a call that passes on these pointer parameters."""
     return [f"ptr {p.split()[-1]}" for p in parameters]
 
 
@@ -70,7 +70,7 @@ def core_of(program: Program) -> frozenset[int]:
 
 
 def _needed(program: Program) -> set[int]:
-    """All computed values that lead to the kept ones, and those themselves."""
+    """The kept values and all computed values that they depend on."""
     needed = set(program.kept)
     for value in range(max(needed, default=-1), program.first - 1, -1):
         if value in needed:
@@ -79,7 +79,7 @@ def _needed(program: Program) -> set[int]:
 
 
 def _read(program: Program, needed: set[int]) -> set[int]:
-    """The values that some of the needed ones read; of a block, also those whose entries are read."""
+    """The values that some needed value reads, including blocks of which an entry is read."""
     first, ops = program.first, program.instructions
     read: set[int] = set()
     for value in needed:

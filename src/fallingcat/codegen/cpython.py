@@ -1,4 +1,4 @@
-"""Where CPython and NumPy keep things, found and checked at run time.
+"""The memory layout of CPython's and NumPy's objects, checked at run time, and built-in functions with compiled code.
 
 The fast call reads the public layout of `PyArrayObject` directly. Before it is used once, the layout is
 compared with what NumPy says about an array; if anything differs, every call takes the Python path.
@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 SIZE = 16
-"""Where an object of variable size says how many items it has."""
+"""Offset of the number of items in an object of variable size."""
 # Offsets in PyArrayObject_fields, stable since NumPy 1.7.
 TYPE, DATA, NDIM, DIMENSIONS, STRIDES, DESCR, FLAGS = 8, 16, 24, 32, 40, 56, 64
 C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400
 _FLAG_BITS = C_CONTIGUOUS | ALIGNED | WRITEABLE
 TUPLE_HASH, NO_HASH = 24, 0xFFFFFFFFFFFFFFFF
-"""Where a tuple keeps its hash since Python 3.14, and what stands there before it is known."""
+"""Offset of the hash of a tuple since Python 3.14, and its value before the hash is known."""
 _NEW_FROM_DESCR = 94
 _PYARRAY_TYPE = 2
 
@@ -39,8 +39,8 @@ def _word(address: int) -> int:
 def fast_calls_possible() -> bool:
     """Does this interpreter and this NumPy have the layout that the fast call relies on?
 
-    Nothing is read but the inside of objects that are known to be large enough, and no address is followed before
-    everything around it is as it should be.
+    It reads only memory of objects that are known to be large enough, and follows an address only after the fields
+    around it have been checked.
     """
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return False
@@ -76,7 +76,7 @@ def _array_known(probe: NDArray[np.float64]) -> bool:
 
 
 def _tuples_known() -> bool:
-    """Are the items of a tuple where its fixed part ends, with a hash before them, if anything (Python 3.14)?"""
+    """Do the items of a tuple start at the end of its fixed part, whose last field may be a hash (Python 3.14)?"""
     probe = (object(), object())
     at, size = id(probe), tuple.__basicsize__
     if size == TUPLE_HASH + 8 and _word(at + TUPLE_HASH) != NO_HASH:
@@ -85,7 +85,7 @@ def _tuples_known() -> bool:
 
 
 def _api_known() -> bool:
-    """Is NumPy's table of C functions that of a binary interface we know?"""
+    """Does NumPy's table of C functions have a known version of the binary interface?"""
     version = ctypes.CFUNCTYPE(ctypes.c_uint)(int(_api()[0]))()
     return version in (0x01000009, 0x02000000) and int(_api()[_PYARRAY_TYPE]) == id(np.ndarray)
 
@@ -111,7 +111,7 @@ PYTHON_FUNCTIONS = ("Py_IncRef", "Py_DecRef", "PyFloat_FromDouble", "PyObject_Ve
 
 @cache
 def symbols() -> dict[str, int]:
-    """The addresses that compiled calls are linked against."""
+    """The addresses of the C functions that compiled calls are linked against, by name."""
     table = {f"fc_{name}": _function(name) for name in PYTHON_FUNCTIONS}
     table["fc_NewFromDescr"] = int(_api()[_NEW_FROM_DESCR])
     return table
@@ -124,7 +124,7 @@ def untrack(thing: Any) -> None:
 
 
 def keep_for_ever(thing: Any) -> None:
-    """One reference that is never given back."""
+    """Add a reference that is never released."""
     if sys.implementation.name == "cpython":
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
@@ -137,28 +137,28 @@ METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
 class _Module(str):
-    """The `__module__` of a built-in function, which also keeps alive what the function points into.
+    """The `__module__` of a built-in function, which also keeps alive the code and the definition that the function points into.
 
-    CPython gives it back as the last thing of a function, so that code and definition live exactly as long as anything can
-    call them, whatever has become of the robot or the kernel. What it keeps must not lead to the function again: the garbage
-    collector does not see it.
+    CPython releases it last when it deallocates a function, so that code and definition live exactly as long as anything can
+    call them, whether or not the robot or the kernel still exists. The objects that it keeps must not refer to the function:
+    the garbage collector would not see the cycle.
     """
 
     __slots__ = ("definition", "function", "keeps")
     definition: _MethodDef
     function: Callable[[], Any]
-    """A weak reference to the function, which is empty when the function is going."""
+    """A weak reference to the function, dead by the time the function is deallocated."""
     keeps: tuple[Any, ...]
 
     def __del__(self) -> None:
-        """The function may be given another `__module__`. It lives on then, so what it points into must, too."""
+        """If the function still lives, it was given another `__module__`: then its code and definition must stay for ever."""
         if self.function() is not None:
             keep_for_ever(self.definition)
             keep_for_ever(self.keeps)
 
 
 def builtin(name: str, python: Any, doc: str, module: str) -> Any:
-    """A built-in function that calls `python`, a callable, until `point` gives it code, and then wherever the code does not fit.
+    """A built-in function that calls the callable `python`, until `point` gives it code, which falls back on `python`.
 
     PyObject_Vectorcall(callable, args, nargs, kwnames) has the form of a METH_FASTCALL function whose `self` is the callable.
     """
@@ -178,7 +178,7 @@ def _no_function() -> None:
 
 
 def point(function: Any, address: int, keeps: Sequence[Any]) -> None:
-    """Let a built-in function run the code at an address from now on, also through references taken before."""
+    """Make a built-in function run the code at an address from now on, for references taken earlier, too."""
     home = function.__module__
     if isinstance(home, _Module):  # it may have been given another one
         home.keeps = tuple(keeps)
@@ -186,7 +186,7 @@ def point(function: Any, address: int, keeps: Sequence[Any]) -> None:
 
 
 def text_signature(function: Any) -> str:
-    """The arguments of a method as `inspect` and `help` read them from the documentation of a built-in function."""
+    """The docstring of a built-in function for a method: the signature as `inspect` and `help` read it, then the text."""
     parts = []
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY and "*" not in parts:

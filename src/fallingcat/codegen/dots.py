@@ -1,9 +1,9 @@
 """Listed dot products as loops over tables, as LLVM text.
 
-The jobs of a `DotTable` are constants beside the code. They are done slab by slab, so that what is zeroed is still in the
-cache when it is filled. Long jobs on neighbouring places are done a vector of columns at a time, the last vector overlapping
-the one before; jobs of fewer columns than a vector has lanes are written out, for each number of columns once; all others go
-column by column. Either way each entry is the same chain of fused multiply-adds.
+The jobs of a `DotTable` are constant tables beside the code. They are done slab by slab, so that a slab is still in the cache
+when it is filled after it was zeroed. Long jobs on neighbouring places are done a vector of columns at a time, the last vector
+overlapping the one before; jobs with fewer columns than a vector has lanes have unrolled code, one copy per number of columns;
+all others go column by column. Either way each entry is the same chain of fused multiply-adds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fallingcat.scalar import Dots
 from fallingcat.trace.dots import DotTable
 
 FIELDS = 5
-"""Fields of a job in the tables; the number of its terms is that of its kind."""
+"""Fields of a job in the tables; its number of terms is not among them, as it is the same for all jobs of a kind."""
 
 
 def dots_text(name: str, op: DotTable, site: Site) -> str:
@@ -31,13 +31,14 @@ class _Writer(Function):
         super().__init__(name, "void", site.parameters, internal=True, attributes="#2")
         self.table, self.op, self.site = name, op, site
         self.terms = op.inner
-        """Number of terms of the jobs that are written just now."""
+        """Number of terms of the jobs whose code is being written."""
         self.rows = site.slot.width if op.output is not None and site.slot.width > 1 else 0
-        """States whose rows are written, in a batch that writes an output; else 0."""
+        """Number of states whose result rows are written, if this is a batch and the table is an output; else 0."""
         self.vector = site.slot if site.slot.width > 1 else site.vector
 
     def kind(self, job: Dots) -> tuple[str, int, int]:
-        """How a job is done; of one that is written out, the columns, and whether their places are neighbours; its terms."""
+        """The kind of a job, (way, columns, terms): "few" and "apart" are unrolled, with adjacent and strided places; columns is
+        0 for the loops "long" (over vectors of columns) and "each" (over columns)."""
         op, W, terms = self.op, self.vector.width, self.op.terms(job)
         near = job.step == 1
         if op.add or (job.columns >= W and not near):
@@ -77,7 +78,7 @@ class _Writer(Function):
         return "\n".join([*tables, self.text])
 
     def _table(self, kind: str, jobs: list[Dots], slabs: int) -> str:
-        """The jobs of a kind, and where those of each slab start."""
+        """The constant tables with the jobs of a kind, and with the index of the first job of each slab."""
         starts, k = [0], 0
         for s in range(slabs):
             while k < len(jobs) and jobs[k].place // self.op.slab == s:
@@ -91,7 +92,7 @@ class _Writer(Function):
         )
 
     def _enter(self) -> None:
-        """Addresses that all jobs need: of the factors, and of where the results go."""
+        """Compute the addresses that all jobs need: those of the factors and of the results."""
         slot, site, output = self.site.slot.type, self.site, self.op.output
         self.left = self.element(slot, "%ws", site.left)
         self.right = self.element(slot, "%ws", site.right)
@@ -114,7 +115,7 @@ class _Writer(Function):
                 self.do(f"store {wide.type} {wide.constant(0.0)}, ptr {self.element(element, target, at)}, align 8")
 
     def _loop_over(self, kind: str, slab: str, job: Callable[[dict[str, str]], None]) -> None:
-        """The jobs of one kind in this slab."""
+        """Write the loop over the jobs of one kind in a slab."""
         starts = self.element("i32", f"@{self.table}_{kind}_starts", slab)
         first, end = self._number(starts, 0), self._number(starts, 1)
         some, done = self.label("some"), self.label("done")
@@ -135,7 +136,7 @@ class _Writer(Function):
         return self.value(f"sext i32 {narrow} to i64")
 
     def _left(self, job: dict[str, str], broadcast: Lanes | None) -> list[str]:
-        """The entries of the left vector; for one state and a vector of columns, each in all lanes."""
+        """The entries of a job's left vector, each broadcast to the lanes of `broadcast` if that is given."""
         slot = self.site.slot
         base = self.element(slot.type, self.left, job["left"])
         values = []
@@ -149,7 +150,7 @@ class _Writer(Function):
         return values
 
     def _sum(self, lanes: Lanes, left: list[str], column: str, offset: int) -> str:
-        """The dot product with a column (or, for one state, a vector of columns)."""
+        """The dot product of the left vector with a column (or, for one state, a vector of columns)."""
         total = ""
         for m, a in enumerate(left):
             where = self.element(self.site.slot.type, column, m * self.op.right_width + offset)
@@ -158,7 +159,7 @@ class _Writer(Function):
         return total
 
     def _long_job(self, job: dict[str, str]) -> None:
-        """A vector of neighbouring columns at a time."""
+        """Write the code of a job that runs over vectors of neighbouring columns."""
         slot, W = self.site.slot, self.vector.width
         left = self._left(job, None if self.rows else self.vector)
         base = self.element(slot.type, self.right, job["right"])
@@ -174,7 +175,7 @@ class _Writer(Function):
                 self._mirror_vector(job, c, x, target)
 
     def _mirror_vector(self, job: dict[str, str], c: str, x: str, target: str) -> None:
-        """The columns that start at the current one, down a column of the matrix."""
+        """For a symmetric matrix, store the sums of a vector of columns also down a column of the matrix."""
         if not self.op.side:
             return
         ahead = self.whole("mul", c, self.op.side)
@@ -184,7 +185,7 @@ class _Writer(Function):
             self.do(f"store double {part}, ptr {self.element('double', first, k * self.op.side)}, align 8")
 
     def _few_job(self, columns: int, near: bool, job: dict[str, str]) -> None:
-        """All columns at once; of one state in vectors, the last of which may overlap the one before."""
+        """Write the unrolled code of a job with few columns; for one state in vectors, the last of which may overlap another."""
         slot = self.site.slot
         base = self.element(slot.type, self.right, job["right"])
         if slot.width > 1:
@@ -209,14 +210,14 @@ class _Writer(Function):
             done = c + vector.width
 
     def _put_apart(self, job: dict[str, str], c: int, x: str, here: bool) -> None:
-        """One column at its own place, unless it is there already, and where the matrix is mirrored."""
+        """Store the sum of one column: at its own place if `here`, and at its mirror image if the matrix is symmetric."""
         if here:
             self._put_all(x, self.whole("add", job["place"], self.whole("mul", job["step"], c)))
         if self.op.side:
             self._put_all(x, self.whole("add", job["mirror"], c * self.op.side))
 
     def _each_job(self, job: dict[str, str]) -> None:
-        """Column by column."""
+        """Write the code of a job that runs over its columns one by one."""
         slot = self.site.slot
         left = self._left(job, None)
         base = self.element(slot.type, self.right, job["right"])
@@ -227,7 +228,7 @@ class _Writer(Function):
                 self._put_all(x, self.whole("add", job["mirror"], self.whole("mul", c, self.op.side)))
 
     def _put_all(self, x: str, place: str) -> None:
-        """A number, or those of all states, at a place."""
+        """Store a number, or in a batch the numbers of all states, at a place of the result."""
         slot = self.site.slot
         if self.rows:
             for lane, target in enumerate(self.targets):

@@ -1,7 +1,7 @@
 """Which source this process runs: a digest of the files that make machine code, for the keys of the cache.
 
 Installations differ: source files, compiled files without source, a zip archive, a frozen program with no files at all.
-What cannot be read has no digest, and without a digest nothing is kept.
+If the files cannot be read there is no digest, and without a digest nothing is cached.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ MAKERS = (
     "functions", "model/description", "model/joints", "model/model", "arrays/arguments", "arrays/memory",
     "robot/constraint_tasks", "frameworks/entries", "frameworks/casadi_compiled",
 )  # fmt: skip
-"""Rooms and modules that have a part in the code of tasks which are known by a key: the algorithms, what they run through on
-their way to machine code, and the makers of such tasks. A new page of a report, reader of files or method compiles nothing anew;
-what a task without a key runs through is in its program, which is its key."""
+"""Packages and modules that determine the machine code of tasks with a key: the algorithms, tracing and code generation, and
+the modules that make such tasks. Changes elsewhere, in reports, readers of files or methods, do not invalidate the cache. A
+task without a key has its program as key, which already reflects the source that made it."""
 
 SUFFIXES = (".py", ".pyc", ".so", ".pyd")
 
@@ -31,7 +31,7 @@ _ROOT = os.path.dirname(os.path.dirname(__file__))
 
 @cache
 def source_digest() -> str:
-    """A digest of this library's own source: other source, other code. Empty if there is none to be read."""
+    """A digest of the source files in `MAKERS`, which determine the code; empty if they cannot be read."""
     if __file__ not in _FILES:
         return ""
     digest = hashlib.sha256()
@@ -42,7 +42,7 @@ def source_digest() -> str:
 
 
 def _walk(folder: Traversable, path: str) -> Iterator[tuple[str, Traversable]]:
-    """Every file that counts, under the name that its module would have as `__file__`."""
+    """The files of the modules in `MAKERS`, with the path that each module would have as `__file__`."""
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         below = os.path.join(path, entry.name)
         module = os.path.relpath(below, _ROOT).replace(os.sep, "/").partition(".")[0]
@@ -54,7 +54,7 @@ def _walk(folder: Traversable, path: str) -> Iterator[tuple[str, Traversable]]:
 
 
 def _state() -> list[tuple[int, int]]:
-    """Times and sizes of the files; none for an archive, which is not written while it is in use."""
+    """Times of change and sizes of the files; an empty list for an archive, which does not change while it is in use."""
     try:
         return [(info.st_mtime_ns, info.st_size) for info in map(os.stat, _FILES)]
     except OSError:
@@ -78,7 +78,7 @@ def covers(module: str) -> bool:
 
 
 def unchanged() -> bool:
-    """Are the files still those that were imported? A process that outlives an upgrade runs other code than they say."""
+    """Are the files still those that were imported? A process that outlives an upgrade runs code that differs from them."""
     global _looked, _unchanged
     now = time.monotonic()
     if now - _looked > PATIENCE:
@@ -87,5 +87,5 @@ def unchanged() -> bool:
 
 
 PATIENCE = 0.1
-"""Seconds between looks, for those who make many kernels at once; no file is edited and run as fast."""
+"""Seconds between checks of the files, to save time when many kernels are made; nobody edits and runs a file that fast."""
 _looked, _unchanged = time.monotonic(), True

@@ -1,7 +1,7 @@
-"""LLVM text behind the seam: a program for one state and any processor, in double or single precision.
+"""The back end for LLVM text: a program for one state and any processor, in double or single precision.
 
-The kernels of this process have a back end of their own (`single`, `batch`), made for its vector registers; this one knows
-nothing of the processor. Loops keep their locals in memory, from where LLVM's passes take them to registers.
+The kernels of this process have code of their own (`single`, `batch`), made for its vector registers; this back end assumes
+nothing about the processor. Loops keep their locals in memory; LLVM's passes promote them to registers.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from fallingcat.trace.program import Program
 
 ONE = Lanes(1)
 HALF_PI_SPLIT = (float.fromhex("0x1.921fb544p+0"), float.fromhex("0x1.0b4611a6p-34"), float.fromhex("0x1.3198a2e037073p-69"))
-"""In parts whose products with small whole numbers are exact, for processors without fused multiply-add."""
+"""pi/2 in three parts, the first two short enough for exact products with small integers, without fused multiply-add."""
 
 
 def ir_source(program: Program, name: str, precision: str = "double", taken: Container[str] = ()) -> Written:
-    """A program as the LLVM function `name` and internal ones that it calls; `ir_library` has what they call in turn.
+    """A program as the LLVM function `name` and the internal functions that it calls; `ir_library` has the sines and atan2.
 
-    Its arguments have the names of the C text, for a header is C; `taken` are more that they may not have.
+    Its arguments are named as in the C code, because its header is in C; they have no names in `taken`.
     """
     return write(program, name, IR(precision), lambda name: reserved(name) or name in taken)
 
 
 def ir_library(used: Iterable[str], precision: str = "double", fused: bool = True) -> str:
-    """Declarations, and the functions for what programs call of sin, cos and atan2."""
+    """Declarations of intrinsics, and the functions for those of sin, cos and atan2 that are used."""
     used = set(used)
     texts = [declarations(ONE), declarations(ONE).replace("double", "float").replace("f64", "f32")]
     if used & {"sin", "cos"}:
@@ -73,7 +73,7 @@ def _parameter(array: Array) -> str:
 
 
 def _value(name: str) -> str:
-    """An array; labels share the names of values, and none of them begins so."""
+    """The LLVM name of an array; it starts with an underscore to differ from labels, which share the names of values."""
     return f"%_{name}"
 
 
@@ -87,9 +87,9 @@ class IRBody(Body):
         self.tables: list[str] = []
         self.f = Function(name, "void", [_parameter(a) for a in parameters], internal=True, attributes="#0")
         self.wholes: dict[str, str] = {}
-        """The values of loop variables and of what was looked up."""
+        """The values of the integer names: loop variables, and entries looked up in tables."""
         self.locals: dict[str, str] = {}
-        """Where locals are."""
+        """The stack addresses of locals."""
 
     @property
     def finished(self) -> str:
@@ -216,7 +216,7 @@ ROUND_TO_INTEGER_SINGLE = 12582912.0
 
 
 def _sincos_single() -> str:
-    """define {float, float} @fc_sincos_single(float x): the steps of the C text."""
+    """define {float, float} @fc_sincos_single(float x), the same operations as the C code."""
     f = Function("fc_sincos_single", "{float, float}", ["float %x"], internal=True, attributes="#2")
 
     def c(x: float) -> str:

@@ -39,10 +39,10 @@ from fallingcat.trace.program import Program, trace
 Array = NDArray[np.float64]
 
 MIN_ROWS_PER_THREAD = 64
-"""Below this a thread costs more than it saves."""
+"""With fewer rows, another thread costs more time than it saves."""
 
 _making = threading.RLock()
-"""Held while a kernel is traced or compiled. A fork waits for it, so that no child inherits half a kernel."""
+"""Held while a kernel is traced or compiled. A fork waits for it, so that no child inherits a half-made kernel."""
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_making.acquire, after_in_parent=_making.release, after_in_child=_making.release)
@@ -131,7 +131,7 @@ class Kernel:
 
     @property
     def entry_made(self) -> bool:
-        """Has the code for one state been made?"""
+        """Does the code for one state exist in this process?"""
         return self._entry is not None
 
     def serve(self, function: Any) -> None:
@@ -141,10 +141,10 @@ class Kernel:
             cpython.point(function, address, keeps)
 
     def _make_native(self) -> tuple[int, tuple[Any, ...]]:
-        """The address of the code for one state, and what it needs to stay alive."""
+        """The address of the code for one state, and the objects that must stay alive with it."""
         code, _ = self._code("single", self._single_module, cpython.symbols())
         names = [sys.intern(i.name) for i in self.task.inputs]
-        # Without `evaluate`: the collector does not see what code keeps, and that of a derivative leads back to this kernel.
+        # Without `evaluate`, which for a derivative refers back to this kernel: the collector does not see what the code holds.
         check = partial(check_state, replace(self.task, evaluate=len))
         bound = (np.ndarray, np.dtype(np.float64), tuple, self.task.results or tuple, check, None, sys.intern("out"), *names)
         ctypes.PYFUNCTYPE(None, *[ctypes.py_object] * len(bound))(code.address("fc_bind"))(*bound)
@@ -191,7 +191,7 @@ class Kernel:
         return answer(task, results, out)
 
     def _one_state(self, arrays: Sequence[NDArray[Any]], out: Any) -> Any:
-        """By the code for one state, which calls that only ever have `out=` need as well: later ones run it directly."""
+        """Compute one state by its own code. It is made even for a call with `out=`, so that later such calls run it directly."""
         task = self.task
         results = () if out is None else check_out(task, (), out)
         check_quaternions(task, arrays)
@@ -203,10 +203,10 @@ class Kernel:
         return answer(task, results, out)
 
     def _contiguous_batch(self, values: tuple[Any, ...], out: Any) -> tuple[Array, ...] | None:
-        """The results by one native call; None if the arguments are not contiguous batches, or vectors for a whole batch, or
-        several threads are to do it.
+        """The results by one native call; None if some argument is neither a contiguous batch nor one vector for the whole
+        batch, or if several threads are in use.
 
-        The first batch takes the other way, so that arguments that do not fit are found before anything is compiled.
+        The first batch takes the general path, so that wrong arguments are found before anything is compiled.
         """
         if self._batch is None or self._batch.many is None or threads() != 1 or len(values) != len(self.task.inputs):
             return None
@@ -270,12 +270,12 @@ class Kernel:
     # -----------------------------------------------------------------------------------------------------------------
 
     def _schedule(self, keep_results: bool) -> Schedule:
-        """The pieces of the program; apart from its core, if the task is known by a key, as others may have that core, too."""
+        """The schedule of the program. A task with a key has its core apart, because other tasks may have the same core."""
         return schedule(self.program, keep_results, apart=bool(self.task.key))
 
     def _code(self, kind: str, module: Callable[[], Module], symbols: dict[str, int]) -> tuple[native.Code, dict[str, Any]]:
         """Machine code from the cache, or compiled now and kept."""
-        # A user's own function has no key: it is traced first, and its program is the key.
+        # A user-defined function has no key: it is traced first, and its program is the key.
         objects = modules.made(self._cache_name(kind), self.task.name, module, for_batches=kind == "batch")
         return modules.loaded(objects, symbols), objects.facts
 
@@ -285,7 +285,7 @@ class Kernel:
         return cache.key(f"{kind}\0{task.key or self.program}\0{shape}")
 
     def key(self) -> str:
-        """Says what it computes, whatever computes it."""
+        """A digest of what the kernel computes, the same in every process and on every processor."""
         task = self.task
         text = f"{task.key or self.program}\0{task.name}\0{task.inputs}\0{task.outputs}\0{task.results is None}"
         return hashlib.sha256(text.encode()).hexdigest()
@@ -316,14 +316,14 @@ def _derivative(source: Kernel, kind: str, ambient: bool) -> Kernel:
 
 
 def _contiguous_copy(a: NDArray[Any]) -> Array:
-    """A copy as the fast call wants it, whatever the strides and the dtype object of the original."""
+    """A contiguous copy with the canonical float64 dtype, as the fast call requires it."""
     plain = np.empty(a.shape)
     plain[...] = a
     return plain
 
 
 def _targets(results: Sequence[Array], inputs: Sequence[NDArray[Any]]) -> list[Array]:
-    """Where to compute: the result itself, unless it is not contiguous and aligned or shares memory with an argument."""
+    """The arrays to compute into: each result, or a new array if it is not contiguous and aligned or shares memory."""
     targets = []
     for k, result in enumerate(results):
         others = [*inputs, *results[:k]]

@@ -10,13 +10,13 @@ from fallingcat.codegen.builder import Function
 
 
 def hexadecimal(x: float) -> str:
-    """A double as LLVM reads it exactly."""
+    """A double as a hexadecimal constant, which LLVM reads exactly."""
     return f"0x{struct.unpack('>Q', struct.pack('>d', x))[0]:016X}"
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """One lane: double. More: a vector with one state in each lane."""
+    """A double (one lane), or a vector of doubles, with the spellings of its types in LLVM."""
 
     width: int
 
@@ -41,7 +41,7 @@ class Lanes:
         return 8 * self.width
 
     def filled_by(self, count: int) -> Lanes:
-        """As many lanes as so many neighbours fill: a power of two."""
+        """The widest lanes, a power of two, not wider than these, that `count` neighbours fill."""
         return Lanes(min(self.width, 1 << (count.bit_length() - 1)))
 
     def constant(self, x: float) -> str:
@@ -65,7 +65,7 @@ def declarations(lanes: Lanes) -> str:
 
 
 def transpose(f: Function, rows: list[str], lanes: Lanes) -> list[str]:
-    """A square of vectors transposed in registers, by exchanging halves, quarters, ..."""
+    """Transpose W vectors of W lanes in registers, by exchanging halves, quarters, ..."""
     T, W = lanes.type, lanes.width
     rows = list(rows)
     step = 1
@@ -83,7 +83,7 @@ def transpose(f: Function, rows: list[str], lanes: Lanes) -> list[str]:
 
 
 def store_rows(f: Function, vectors: list[str], lanes: Lanes, places: list[str]) -> None:
-    """Entry k of every lane, for as many vectors k as there are lanes or fewer, side by side at the place of that lane."""
+    """Store lane l of at most W vectors side by side at places[l], for every lane l."""
     T, W, count = lanes.type, lanes.width, len(vectors)
     if count <= min(2, W - 1):
         for lane, place in enumerate(places):

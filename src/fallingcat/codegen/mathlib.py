@@ -1,4 +1,4 @@
-"""The functions that processors lack, for any number of lanes, as LLVM text. No C library has a say in their bits.
+"""sin, cos and atan2 for any number of lanes, as LLVM text, so that no C library decides how they round.
 
 sin and cos come together: Cody-Waite reduction to [-pi/4, pi/4] with pi/2 in three parts (exact in its first step thanks to
 the fused multiply-add; the third part counts for the doubles closest to multiples of pi/2), then the minimax polynomials
@@ -31,7 +31,7 @@ ROUND_TO_INTEGER = 6755399441055744.0
 
 
 def functions(instructions: Iterable[Instruction], lanes: Lanes, vector: Lanes) -> str:
-    """Definitions and declarations of what instructions call: pieces with `lanes`, the angles of a state with `vector`."""
+    """Definitions and declarations of what instructions call: `lanes` is for pieces, `vector` for the angles of one state."""
     used = {op for op, _ in instructions}
     widths = [lanes] if lanes == vector else [lanes, vector]
     texts = [declarations(Lanes(1 << k)) for k in range(vector.width.bit_length())]  # runs of neighbours may be shorter
@@ -43,7 +43,7 @@ def functions(instructions: Iterable[Instruction], lanes: Lanes, vector: Lanes) 
 
 
 def sincos(lanes: Lanes, half_pi: tuple[float, float, float] = HALF_PI) -> str:
-    """define {T, T} @fc_sincos<width>(T x); `half_pi` in parts that sum up to it."""
+    """define {T, T} @fc_sincos<width>(T x); `half_pi` has three parts whose sum is pi/2."""
     pair = f"{{{lanes.type}, {lanes.type}}}"
     f = LaneFunction(f"fc_sincos{lanes.width}", pair, ("%x",), lanes, "#2")
     c, n = f.c, f.n
@@ -79,7 +79,7 @@ def sincos(lanes: Lanes, half_pi: tuple[float, float, float] = HALF_PI) -> str:
 
 
 def _any(f: LaneFunction, large: str) -> str:
-    """Does it hold in any lane?"""
+    """Is a comparison true in any lane?"""
     if f.lanes.width == 1:
         return large
     bits = f"i{f.lanes.width}"

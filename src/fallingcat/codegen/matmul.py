@@ -1,11 +1,11 @@
 """Products of many dense matrices: every entry is one chain of fused multiply-adds, in the order of the inner index.
 
-BLAS chooses the order of its sums by the processor and by the number of its threads; here the bits do not depend on either,
-nor on the number of lanes. One native function for matrices of any size, compiled at first use:
+BLAS chooses the order of its sums by the processor and the number of threads; here the bits depend on neither, nor on the
+number of lanes. One native function for matrices of any size, compiled at first use:
 
     void fc_matmul(i64 count, i64 rows, i64 inner, i64 columns, ptr A, ptr B, ptr C, i64 step_A, i64 step_B)
 
-reads row-major matrices step_A and step_B doubles apart (0 repeats one). Rows and columns come in whole tiles.
+reads row-major matrices step_A and step_B doubles apart (0 repeats one). Numbers of rows and columns are multiples of the tile's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 ROWS = 4
 """Rows of a tile."""
 VECTORS = 2
-"""Vectors in a row of a tile."""
+"""Vectors per row of a tile."""
 
 
 def matmul(A: ArrayLike, B: ArrayLike) -> Array:
@@ -46,7 +46,7 @@ def matmul(A: ArrayLike, B: ArrayLike) -> Array:
 
 
 def _padded(X: Array, shape: tuple[int, ...], rows: int, columns: int) -> Array:
-    """Contiguous, with zeros below and to the right: a stack of as many matrices as the result has, or one that is repeated."""
+    """X contiguous and padded with `rows` and `columns` of zeros: a stack of matrices of that shape, or one that is repeated."""
     if X.ndim > 2:
         X = np.broadcast_to(X, (*shape, *X.shape[-2:])).reshape(math.prod(shape), *X.shape[-2:])
     if not (rows or columns):

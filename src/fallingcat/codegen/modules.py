@@ -15,10 +15,10 @@ from fallingcat.codegen.core import NO_CORE, CoreText
 
 
 class Module(NamedTuple):
-    """The texts of a kernel before they are compiled."""
+    """The LLVM text of a kernel, and of its core, before they are compiled."""
 
     facts: dict[str, Any]
-    """What is to be known of the code without the program."""
+    """Facts that are stored with the code, so that the program need not be traced: workspace, operations, core."""
     text: str
     core: CoreText = NO_CORE
     core_operations: int = 0
@@ -30,12 +30,12 @@ class Objects(NamedTuple):
     facts: dict[str, Any]
     code: bytes
     function: str = ""
-    """The function of the core that it calls."""
+    """The name of the core's function, which the code calls; empty if there is no core."""
     core: bytes = b""
 
 
 def loaded(objects: Objects, symbols: dict[str, int]) -> native.Code:
-    """Machine code in memory. A core is there once, for all who call it."""
+    """Load object code into memory. A core is loaded once for all kernels that call it."""
     if not objects.function:
         return native.Code(objects.code, symbols)
     core = native.common(objects.function, objects.core)
@@ -43,7 +43,7 @@ def loaded(objects: Objects, symbols: dict[str, int]) -> native.Code:
 
 
 def load(name: str) -> Objects | None:
-    """All that the cache has under a name; None if some of it is missing or cannot be trusted."""
+    """The object code of a kernel in the cache, with its core; None if a part is missing or cannot be trusted."""
     found = cache.load(name)
     if found is None:
         return None
@@ -55,7 +55,7 @@ def load(name: str) -> Objects | None:
 
 
 def made(name: str, what: str, module: Callable[[], Module], for_batches: bool) -> Objects:
-    """From the cache, or compiled now and kept. Of processes that need the same only one compiles it."""
+    """The object code of a kernel, from the cache or compiled now and saved; processes that need the same compile it once."""
     found = load(name)
     if found is None:
         with cache.turn(name, what):
@@ -64,7 +64,7 @@ def made(name: str, what: str, module: Callable[[], Module], for_batches: bool) 
 
 
 def _compiled(name: str, what: str, module: Module, for_batches: bool) -> Objects:
-    """Compiled now and kept. The core, if there is one, is taken from the cache where another kernel has left it."""
+    """Compile a kernel and save it. Its core, if it has one, is taken from the cache if another kernel has saved it."""
     facts, text = module.facts, native.compiled_quickly(module.text, for_batches)
     seconds = native.seconds_to_compile(text)
     core, can_be_found = b"", True
@@ -80,7 +80,7 @@ def _compiled(name: str, what: str, module: Module, for_batches: bool) -> Object
 
 
 def _core(module: Module, what: str, seconds: float, for_batches: bool) -> tuple[str, bytes]:
-    """The core's name in the cache and its code; `seconds` is what compiling the rest will take."""
+    """The core's name in the cache and its object code; `seconds` is the expected time to compile the rest, for the message."""
     name, text = cache.key(module.core.function), native.compiled_quickly(module.core.text, for_batches)
     with cache.turn(name, f"a part of {what}"):
         found = cache.load(name)

@@ -25,20 +25,20 @@ declare i64 @llvm.smin.i64(i64, i64)
 attributes #1 = { nounwind }
 attributes #2 = { nounwind noinline }
 """
-"""#1 is for functions that others call, #2 for loops."""
+"""#1 is for entry functions, #2 for functions with loops."""
 
 STRAIGHT = "\nattributes #0 = { nounwind noinline }\n"
 STRAIGHT_AND_QUICK = "\nattributes #0 = { nounwind noinline optnone }\n"
-"""#0 is for straight code. Without LLVM's passes it compiles three times as fast and takes nearly twice as long to run."""
+"""#0 is for straight-line code. Without LLVM's passes it compiles three times as fast and runs nearly twice as long."""
 
 HUGE = 30_000_000
-"""Characters of text from which on straight code is compiled quickly: thoroughly it would take ten seconds and more."""
+"""Characters of text from which straight-line code is compiled without optimization: with it, compiling takes ten seconds."""
 PATIENCE = 3
-"""How much longer the code for batches may take, which is called for because it runs fast."""
+"""Factor on `HUGE` for batches, which are called for their speed and are worth a longer compile time."""
 
 lock = threading.RLock()
-"""LLVM's global state is not made for many threads at once. A signal handler may compile while its own thread does:
-between two calls of LLVM its state is sound, so the lock lets the same thread in again."""
+"""LLVM's global state is not thread-safe. The lock is reentrant, because a signal handler may compile while its own thread
+does: it runs between two calls of LLVM, where the state is consistent."""
 
 
 if hasattr(os, "register_at_fork"):  # a fork waits until no other thread is inside LLVM
@@ -53,14 +53,14 @@ def _initialize() -> None:
 
 @cache
 def host() -> tuple[str, str]:
-    """The CPU's name and features, as LLVM calls them."""
+    """LLVM's name of the CPU, and its features."""
     _initialize()
     return str(llvm.get_host_cpu_name()), str(llvm.get_host_cpu_features().flatten())
 
 
 @cache
 def host_lanes() -> Lanes:
-    """Lanes that fill a vector register with doubles."""
+    """The lanes of doubles that fill a vector register of this processor."""
     features = set(host()[1].split(","))
     if "+avx512f" in features:
         return Lanes(8)
@@ -83,12 +83,12 @@ def largest_cache() -> int:
 
 
 def versions() -> str:
-    """What the compiler is and what its code runs in, for the keys of caches."""
+    """Versions of llvmlite, LLVM and Python, for the keys of the cache."""
     return f"llvmlite {llvmlite.__version__}, LLVM {llvm.llvm_version_info}, Python {sys.version_info[:2]}"
 
 
 def _target_machine() -> Any:
-    """A new one each time: target machines must not be shared between threads."""
+    """A new target machine for this processor; they must not be shared between threads."""
     _initialize()
     cpu, features = host()
     target = llvm.Target.from_default_triple()
@@ -96,12 +96,12 @@ def _target_machine() -> Any:
 
 
 def compiled_quickly(text: str, for_batches: bool = False) -> str:
-    """The module, without optimization of its code (`optnone`) if it is huge."""
+    """The module text, marked to be compiled without optimization (`optnone`) if it is huge."""
     return text + STRAIGHT_AND_QUICK if len(text) >= HUGE * (PATIENCE if for_batches else 1) else text
 
 
 def seconds_to_compile(text: str) -> float:
-    """About how long `compile_object` will take."""
+    """An estimate of the time that `compile_object` takes, in seconds."""
     quick = text.endswith(STRAIGHT_AND_QUICK)
     return len(text) * (announce.QUICK_SECONDS_PER_CHARACTER if quick else announce.SECONDS_PER_CHARACTER)
 
@@ -115,17 +115,17 @@ def compile_object(text: str) -> bytes:
 
 
 class Code:
-    """Machine code, alive as long as this object, which dies by its reference count alone.
+    """Machine code, loaded as long as this object lives, which is freed by reference counting alone.
 
-    The garbage collector calls the finalizers of all garbage first, LLVM's own among them, and one of the others might still
-    call this code. So the collector does not get to see it: the code goes when the last function that points into it is gone.
-    Nothing that code keeps alive leads back to a robot.
+    The garbage collector calls the finalizers of all garbage in any order, LLVM's among them, and another finalizer might still
+    call this code. So the object is hidden from the collector: it is freed with the last function that points into its code.
+    That makes no cycles: nothing that code keeps alive refers to a robot.
     """
 
     __slots__ = ("__weakref__", "_called", "_engine", "callers", "name")
 
     def __init__(self, object_code: bytes, symbols: dict[str, int], called: Code | None = None, name: str = "") -> None:
-        """`symbols`: addresses that it calls; `called`: code of `common`, which they point into; `name`: of such code itself."""
+        """symbols: addresses of functions that the code calls; called: code from `common` that it calls; name: of common code."""
         self._called = called
         self.name = name
         self.callers = 0
@@ -157,7 +157,7 @@ class Code:
 
 
 def common(name: str, object_code: bytes) -> Code:
-    """The code of a function that several others call, loaded once; pass it as `called` to the code that calls it."""
+    """The code of a function that several kernels call, loaded once; pass it as `called` to the code that calls it."""
     with lock:
         if name not in _common:
             _common[name] = Code(object_code, {}, name=name)
@@ -167,8 +167,8 @@ def common(name: str, object_code: bytes) -> Code:
 
 
 def _unload() -> None:
-    """Unload code that is no longer referenced, under the lock; what it called, with its last caller."""
-    with contextlib.suppress(IndexError):  # a signal handler may come between a look and a removal
+    """Unload code that is no longer referenced, and common code with its last caller. The caller holds the lock."""
+    with contextlib.suppress(IndexError):  # a signal handler may empty the queue between a test and a removal
         while True:
             _release(_ended.popleft()[1])
 
@@ -183,14 +183,14 @@ def _release(called: Code | None) -> None:
 
 _common: dict[str, Code] = {}
 _ended: deque[tuple[Any, Code | None]] = deque()
-"""Engines whose code can no longer be called, and the code that this has called."""
+"""Engines whose code can no longer be called, each with the common code that it called."""
 _living: weakref.WeakSet[Code] = weakref.WeakSet()
 _ending = False
 
 
 @atexit.register
 def _at_exit() -> None:
-    """Code stays until the process is gone: a daemon thread may still run in it while the interpreter is taken down."""
+    """Keep all code until the process ends: a daemon thread may still run in it while the interpreter is shut down."""
     global _ending
     _ending = True
     for code in list(_living):

@@ -24,12 +24,12 @@ KNOWN = (
     "x86_64-linux-gnu", "aarch64-linux-gnu", "armv7-linux-gnueabihf", "riscv64-linux-gnu", "arm-none-eabi",
     "aarch64-apple-darwin", "x86_64-pc-windows-msvc",
 )  # fmt: skip
-"""Triples that are tested, or likely to be meant."""
+"""Triples that are tested, and suggested when a target is unknown."""
 
 
 @dataclass(frozen=True)
 class Processor:
-    """The target, as LLVM takes it."""
+    """A target processor: LLVM's triple, CPU and features."""
 
     triple: str
     cpu: str = ""
@@ -37,7 +37,7 @@ class Processor:
     fused: bool = True
     """Does it have fused multiply-add? Else products and sums are rounded one after the other."""
     tested: bool = True
-    """Is LLVM known to make code for it? Where it cannot, it ends the process that asked."""
+    """Is LLVM known to make code for it? If it cannot, LLVM ends the process, so others are compiled in a subprocess."""
 
 
 ATTRIBUTES = """
@@ -45,9 +45,9 @@ attributes #0 = { nounwind noinline "no-builtins" }
 attributes #1 = { nounwind "no-builtins" }
 attributes #2 = { nounwind noinline "no-builtins" }
 """
-"""No loop becomes a call of a C library."""
+"""With no-builtins, LLVM replaces no loop by a call of a C library."""
 SYSTEMS = ("linux", "none", "windows", "freebsd")
-"""Where these stand second, the vendor has been left out."""
+"""Systems that, as the second part of a triple, show that the vendor was left out."""
 CHOICES = {
     "x86_64": ("x86-64-v3", ""),
     "riscv64": ("generic-rv64", "+m,+a,+f,+d,+c"),
@@ -55,7 +55,7 @@ CHOICES = {
     "arm": ("cortex-m4", ""),
     "wasm32": ("", ""),
 }
-"""CPU and features where the triple alone would leave out fused multiply-add, or floating point altogether."""
+"""Default CPU and features per architecture whose baseline lacks fused multiply-add, or floating point altogether."""
 
 
 WASM = Processor("wasm32-unknown-unknown", "", "+nontrapping-fptoint", fused=False)
@@ -68,7 +68,7 @@ def processor(given: str, cpu: str = "") -> Processor:
     if parts[0] in ("wasm32", "wasm64"):
         raise InputError("WebAssembly is a target of its own", got=shown(given), hint='target "wasm"')
     usual = CHOICES.get(parts[0], ("", ""))
-    if parts[0] == "arm" and (cpu or usual[0]).startswith("cortex-m"):  # they know Thumb instructions only
+    if parts[0] == "arm" and (cpu or usual[0]).startswith("cortex-m"):  # Cortex-M processors have Thumb instructions only
         parts[0] = "thumb"
     if len(parts) == 3 and parts[1] in SYSTEMS:
         parts.insert(1, "unknown")
@@ -85,7 +85,7 @@ def processor(given: str, cpu: str = "") -> Processor:
 
 
 def this_processor() -> Processor:
-    """The one that runs this."""
+    """The processor of this computer."""
     return Processor(llvm.get_default_triple(), *native.host())
 
 
@@ -97,15 +97,15 @@ def _initialize() -> None:
 
 
 def module_text(written: Sequence[Written], precision: str, fused: bool = True) -> str:
-    """One module with all functions."""
+    """One LLVM module with all functions and the sines that they call."""
     used = frozenset[str]().union(*(w.library for w in written))
     text = "\n".join([ir_library(used, precision, fused), *(w.text for w in written)])
-    # Without the operation, llvm.fma would call a library that computes it digit by digit.
+    # Without a fused multiply-add, llvm.fma would call a slow emulation in a library.
     return text if fused else text.replace("@llvm.fma.", "@llvm.fmuladd.")
 
 
 def compile_for(target: Processor, text: str) -> bytes:
-    """An object file."""
+    """The object file of a module for a target."""
     return _compiled(target, text) if target.tested else _compiled_in_subprocess(target, text)
 
 
@@ -132,14 +132,14 @@ def sections(code: bytes) -> list[tuple[bytes, int]]:
 
 
 def _bare_metal(target: Processor) -> bool:
-    """Is there no operating system, which would relocate code?"""
+    """Does the target have no operating system that relocates code?"""
     return "none" in target.triple or target.triple.startswith("wasm")
 
 
 def _optimize(module: Any, machine: Any) -> None:
-    """Locals of loops to registers, loops to vectors where there are any; no passes that change a result.
+    """Promote locals of loops to registers, and vectorize loops where the target has vectors; no pass changes a result.
 
-    Looking for vectors in straight code takes long and finds none worth it.
+    Vectorizing straight-line code (SLP) takes long and gains nothing.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.slp_vectorization = False
@@ -171,7 +171,7 @@ _UNKNOWN = "is not a recognized processor"
 
 
 def _compiled_in_subprocess(target: Processor, text: str) -> bytes:
-    """In a subprocess: on an error LLVM prints a message and ends the process."""
+    """The object file for an untested target, made in a subprocess: on an error LLVM prints a message and ends the process."""
     code, said = _in_subprocess(target, text)
     if _UNKNOWN in said or target.cpu == "help":
         help = _in_subprocess(replace(target, cpu="help"), PROBE)[1]
@@ -188,7 +188,7 @@ def _compiled_in_subprocess(target: Processor, text: str) -> bytes:
 
 
 def _in_subprocess(target: Processor, text: str) -> tuple[bytes, str]:
-    """The code, empty if there is none, and what was said."""
+    """The object code (empty if compiling failed) and the messages of a subprocess that compiles a module."""
     work = pickle.dumps(sys.path) + pickle.dumps((target, text))
     environment = os.environ | {"FALLINGCAT_QUIET": "1"}
     try:

@@ -1,7 +1,7 @@
 """The pieces of a program as LLVM text, for any number of lanes.
 
-The writer of a piece knows values by number; where a value comes from (an input, a constant, a slot of
-the workspace) is the business of the `Storage` that the single and the batched kernel each provide.
+The writer of a piece refers to values by number; how they are loaded and stored (inputs, results, slots of
+the workspace) is up to the `Storage` that the single and the batched kernel each provide.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from fallingcat.trace.program import Program
 
 @dataclass(frozen=True)
 class Storage:
-    """How a piece reaches memory."""
+    """How a piece loads inputs and stores results."""
 
     parameters: tuple[str, ...]
     """The parameters of every piece."""
     load_input: Callable[[PieceWriter, int], str]
     store_result: Callable[[PieceWriter, int, str], None]
-    """Called for every computed value; writes it to where results go, if it is one."""
+    """Called for every computed value; stores it in the outputs if it is a result."""
     store_direct: Store
-    """Writes a tile of a product that consists of results."""
+    """Stores a tile of a product whose entries are results."""
 
 
 RELOAD_AFTER = 60
-"""Lines after which a value that lies in memory is loaded again rather than kept in a register: registers are few."""
+"""Lines after which a value that is in memory is loaded again rather than kept in a register: registers are few."""
 
 
 class PieceWriter(Function):
-    """Writes one function, which knows values by number."""
+    """Writes the function of one piece; values are referred to by their number in the program."""
 
     def __init__(self, name: str, program: Program, plan: Schedule, lanes: Lanes, storage: Storage) -> None:
         super().__init__(name, "void", storage.parameters, internal=True, attributes="#0")
@@ -54,7 +54,7 @@ class PieceWriter(Function):
         return base if index == 0 else self.value(f"getelementptr {self.lanes.type}, ptr {base}, i64 {index}")
 
     def take(self, base: str, index: int) -> str:
-        """An entry of an array."""
+        """Load an entry of an array."""
         return self.value(f"load {self.lanes.type}, ptr {self._element(base, index)}, align {self.lanes.align}")
 
     def put(self, value: str, base: str, index: int) -> None:
@@ -76,7 +76,7 @@ class PieceWriter(Function):
         return name
 
     def define(self, k: int, name: str) -> None:
-        """A value has been computed: remember it, and put it where others look for it."""
+        """Record a computed value, and store it in its slots and, if it is a result, in the outputs."""
         self._names[k] = name
         self._used[k] = self.length
         if k in self.plan.slots:
@@ -88,9 +88,9 @@ class PieceWriter(Function):
 def write_pieces(
     program: Program, plan: Schedule, lanes: Lanes, vector: Lanes, storage: Storage, which: range
 ) -> list[tuple[str, str]]:
-    """The functions (name, text) that compute some of the pieces, in order.
+    """The functions (name, text) of the pieces in the range `which`, in order.
 
-    `vector` is what products of blocks are computed with; for one state it is wider than `lanes`.
+    `vector` is the vector type for products of blocks; for one state it is wider than `lanes`.
     """
     functions: list[tuple[str, str]] = []
     for k in which:
@@ -109,7 +109,7 @@ def write_pieces(
 def product_function(
     name: str, program: Program, plan: Schedule, lanes: Lanes, vector: Lanes, storage: Storage, value: int
 ) -> str:
-    """The function that computes a product of blocks or a table of dot products."""
+    """The text of the function that computes a product of blocks or a table of dot products."""
     op, (left, right) = program.instructions[value - program.first]
     assert isinstance(op, (Product, DotTable))
     site = Site(
@@ -126,11 +126,11 @@ def product_function(
 
 
 FILLS = 128
-"""Entries copied by one function: a longer one takes more than its share of time to compile."""
+"""Copies per function; compile time grows faster than linearly with the length of a function."""
 
 
 def _fills(program: Program, plan: Schedule, lanes: Lanes, storage: Storage, product: int, k: int) -> list[tuple[str, str]]:
-    """The functions that copy entries to the blocks of piece k, a product."""
+    """The functions that copy entries into the factors of piece k, a product."""
     functions = []
     fills = plan.fills[product]
     for start in range(0, len(fills), FILLS):

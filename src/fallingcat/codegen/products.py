@@ -16,22 +16,22 @@ from fallingcat.codegen.schedule import Direct
 from fallingcat.trace.blocks import Product
 
 SUMS = 8
-"""Sums of a tile that are formed at once: with the factors they fill sixteen registers."""
+"""Sums of a tile that are accumulated at once: with the factors they fill sixteen registers."""
 
 Store = Callable[["TileWriter", "Tile", dict[tuple[int, int], str]], None]
-"""Puts the sums of a tile, by (row, column) of vectors, where they belong."""
+"""Stores the sums of a tile, a dict from (row, column) of vectors to their names, in the outputs."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A run of columns, and the tile it is covered with."""
+    """A run of columns of a product, and the size of the tiles that cover it."""
 
     first: int
     """First column of the run, in the product."""
     length: int
     rows: int
     columns: int
-    """In vectors."""
+    """Columns of the tile, in vectors."""
     vector: Lanes
     output: int = 0
     place: int = 0
@@ -46,15 +46,15 @@ class Site:
     right: int
     out: int
     slot: Lanes
-    """The element of the workspace."""
+    """The type of an element of the workspace."""
     vector: Lanes
-    """What is computed with; wider than a slot, it spans columns."""
+    """The vector type of the computation; if it is wider than a slot, a vector spans columns."""
     direct: Direct | None
     store_direct: Store
 
 
 def product_text(name: str, op: Product, site: Site) -> str:
-    """The function that computes a product."""
+    """The text of the function that computes a product."""
     f = Function(name, "void", site.parameters, internal=True, attributes="#2")
     for run in site.direct.runs if site.direct else ((0, op.columns, 0, 0),):
         TileWriter(f, op, site, _tile(op, site, run), f"@{name}_rows").loops()
@@ -89,7 +89,7 @@ class TileWriter:
         return self.f.value(f"getelementptr {self.site.slot.type}, ptr {base}, i64 {index}")
 
     def loops(self) -> None:
-        """Tiles across and down; the last of a row or column may overlap the one before and writes the same again."""
+        """Write loops over the tiles; the last tile of a row or column may overlap the one before, and stores the same values."""
         rows, wide = self.tile.rows, self.tile.columns * self.span
         with self.f.covering(self.tile.length - wide, wide) as self.j, self.f.covering(self.op.rows - rows, rows) as self.i:
             self._tile()
@@ -137,7 +137,7 @@ class TileWriter:
             self.f.do(f"store {self.tile.vector.type} {total}, ptr {where}, align {self.site.slot.align}")
 
     def place_of_row(self, r: int) -> str:
-        """Where, in its output, the first entry of the tile in row i + r of the product lies."""
+        """The index, in the output, of the first entry of the tile in row i + r of the product."""
         row = self.f.value(f"add i64 {self.i}, {r}")
         where = self.f.value(f"getelementptr i64, ptr {self.table}, i64 {row}")
         start = self.f.value(f"load i64, ptr {where}, align 8")

@@ -1,6 +1,6 @@
 """Range reduction of large angles, by the digits of 2/pi (Payne and Hanek 1983), as LLVM text.
 
-x = m 2^e with a whole m of 53 bits. Of 2/pi only the 192 bits count that neither make multiples of four nor fall below
+x = m 2^e with an integer m of 53 bits. Of 2/pi only those 192 bits matter that neither give multiples of four nor fall below
 2^-137 once multiplied by m 2^e; the product's first two bits are the quadrant, the others the part of a quadrant.
 The double nearest to a multiple of pi/2 misses it by 2^-62, so that 64 good bits are left in the worst case.
 """
@@ -17,11 +17,11 @@ HALF_PI = (1.57079632679489655800e00, 6.12323399573676603587e-17)
 PAIR = "{double, i64}"
 LOW = 2**32 - 1
 WORDS = 21
-"""64 zeros, because small angles start before the point, and the digits of 2/pi that the largest double needs."""
+"""Words of the table: 64 zero bits, which small angles need, and the bits of 2/pi up to those that the largest double needs."""
 
 
 def digits() -> list[int]:
-    """2/pi, 64 bits each."""
+    """The words of the table: 64 bits of zero, then 2/pi, 64 bits each."""
     bits = 64 * (WORDS - 1)
     whole = (1 << (2 * bits + 1)) // elementary.pi(bits)  # 2/pi 2^bits
     return [(whole >> (bits - 64 * k)) & (2**64 - 1) for k in range(WORDS)]
@@ -104,7 +104,7 @@ declare i64 @llvm.ctlz.i64(i64, i1)
 
 
 def _product(whole: Callable[[str, str | int, str | int], str], x: str, y: str) -> tuple[str, str]:
-    """The upper and the lower 64 bits of a product, by halves: not every processor has more."""
+    """The upper and the lower 64 bits of a product, from products of 32-bit halves: not every processor has wider ones."""
     a, b, c, d = (part for v in (x, y) for part in (whole("and", v, LOW), whole("lshr", v, 32)))
     ac, bc, ad = whole("mul", a, c), whole("mul", b, c), whole("mul", a, d)
     middle = whole("add", whole("add", whole("lshr", ac, 32), whole("and", bc, LOW)), ad)

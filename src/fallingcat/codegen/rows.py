@@ -6,11 +6,11 @@
 `fc_many` takes the arguments of a user as they come, inputs and then outputs, and computes all of them if everything is a
 contiguous batch, where an input may also be one vector for all rows; `fc_rows` takes start, stop, arrays checked before (2-d,
 contiguous; an input of one row is repeated) and a workspace array, and does one thread's share. Both first test the quaternions
-and whether an output shares memory with another array. They answer 0, or 1 without having computed anything; then it is for
-Python to convert, to check and to explain. Of a function that inverts the mass matrix, `fc_many` answers 2 if the first output
-of some state begins with NaN.
+and whether an output shares memory with another array. They return 0, or 1 if nothing was computed: Python then converts the
+arguments, checks them and explains. For a function that inverts the mass matrix, `fc_many` returns 2 if the first output of
+some state begins with NaN.
 
-`fc_many` reads the inside of exact arrays only and may be called with anything. `fc_rows` does not check the types of its
+`fc_many` reads the memory of exact arrays only and may be called with anything. `fc_rows` does not check the types of its
 arguments: only `NativeBatch.run` calls it. Both keep no reference beyond the call; their callers hold the arrays.
 """
 
@@ -31,7 +31,7 @@ from fallingcat.task import Input, Output, Task
 Array = NDArray[np.float64]
 
 ALIGNMENT = 64
-"""Bytes, of the workspace: a cache line."""
+"""Alignment of the workspace in bytes: a cache line."""
 
 
 class NativeBatch:
@@ -46,7 +46,7 @@ class NativeBatch:
         self._check = ctypes.CFUNCTYPE(i64, i64, pointer, i64)(code.address("fc_check"))
         self._rows: Any = None
         self.many: Any = None
-        """(inputs and outputs) -> 0, or 1 if they are not a contiguous batch; None where calls of this kind are not possible."""
+        """`fc_many`: (inputs and outputs) -> 0, 1 or 2; None if there are no inputs, or if fast calls are not possible."""
         if cpython.fast_calls_possible():
             bind = ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.py_object)(code.address("fc_bind"))
             bind(np.ndarray, np.dtype(np.float64))
@@ -106,7 +106,7 @@ define void @fc_bind(ptr %array_type, ptr %float64) {
 
 
 def _rows(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> str:
-    """start, stop, arrays, workspace: one thread's share. An input of one row has stride 0."""
+    """The text of `fc_rows`, called with start, stop, arrays and workspace. An input of one row has stride 0."""
     f = Function("fc_rows", "ptr", PARAMETERS)
     count = len(inputs) + len(outputs)
     start, stop = (f.call("i64", "fc_PyLong_AsLongLong", f"ptr {f.load('ptr', '%args', 8 * k)}") for k in range(2))
@@ -127,8 +127,8 @@ def _rows(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> str:
 
 
 def _many(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int, checked: bool) -> str:
-    """Inputs and outputs of a user: computed if all are contiguous arrays with as many rows, but for inputs that are one
-    vector for all rows; if they are to be checked, the answer is 2 where the first output of some state begins with NaN."""
+    """The text of `fc_many`, called with inputs and outputs. It computes if all are contiguous arrays with equally many rows,
+    or inputs that are one vector for all rows; if `checked`, it returns 2 if the first output of some state begins with NaN."""
     f = Function("fc_many", "ptr", PARAMETERS)
     refuse, no_memory = f.label("refuse"), f.label("no_memory")
     f.require(f.same("%nargs", str(len(inputs) + len(outputs)), "i64"), refuse)
@@ -136,7 +136,7 @@ def _many(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int
     pointers, strides = f.alloca("ptr", len(inputs) + len(outputs)), f.alloca("i64", len(inputs))
 
     def contiguous(j: int, flags: int) -> str:
-        """Go on if argument j is a contiguous array of numbers; the array, whose data are noted."""
+        """Continue if argument j is a contiguous float64 array; the array, whose data pointer is stored in `pointers`."""
         a = f.load("ptr", "%args", 8 * j)
         f.require(f.same(f.load("ptr", a, cpython.TYPE), array_type), refuse)
         right_type = f.same(f.load("ptr", a, cpython.DESCR), float64)
@@ -186,7 +186,7 @@ def _many(inputs: tuple[Input, ...], outputs: tuple[Output, ...], workspace: int
 
 
 def _shaped(f: Function, a: str, shape: tuple[int, ...], skip: int, refuse: str) -> str:
-    """Go on if an array has this shape after its first `skip` axes; the length of its first axis."""
+    """Continue if an array has this shape after its first `skip` axes; the length of its first axis."""
     dimensions = f.load("ptr", a, cpython.DIMENSIONS)
     for k, n in enumerate(shape):
         f.require(f.same(f.load("i64", dimensions, 8 * (k + skip)), str(n), "i64"), refuse)
@@ -204,7 +204,8 @@ def _answer(f: Function, bad: str) -> str:
 
 
 def _guarded(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> str:
-    """Rows start..stop-1 of `total`; 1 if an output shares memory or a quaternion is far from unit length, else 0."""
+    """The text of `fc_guarded`, which computes rows start..stop-1 of `total` and returns 0, or returns 1 without computing if
+    an output shares memory or a quaternion is far from unit length."""
     parameters = ("i64 %start", "i64 %stop", "i64 %total", "ptr %pointers", "ptr %strides", "ptr %memory")
     f = Function("fc_guarded", "i64", parameters, internal=True)
     data = [f.load("ptr", "%pointers", 8 * j) for j in range(len(inputs) + len(outputs))]
@@ -235,7 +236,7 @@ def _guarded(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> str:
 def _shared_memory(
     f: Function, inputs: tuple[Input, ...], outputs: tuple[Output, ...], data: Sequence[str], stride: Sequence[str]
 ) -> str:
-    """1 if an output overlaps an input or another output; arrays without entries overlap nothing."""
+    """An i64, 1 if an output overlaps an input or another output, else 0; arrays without entries overlap nothing."""
     sizes = [i.size for i in inputs] + [o.size for o in outputs]
     begin, end = [], []
     for j, size in enumerate(sizes):

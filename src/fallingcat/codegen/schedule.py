@@ -2,7 +2,7 @@
 
 One huge function is slow to compile and slow to run: the register allocator gives up. Pieces of a
 few hundred instructions that are never inlined compile in linear time; values that cross from one
-piece to another live in slots of a workspace, which are reused once their last reader is past.
+piece to another live in slots of a workspace, which are reused after their last reader.
 A product of blocks, or a table of dot products, is a piece of its own; the entries of blocks have slots side by side.
 """
 
@@ -17,32 +17,32 @@ from fallingcat.trace.dots import DotTable
 from fallingcat.trace.program import Instruction, Program, flops
 
 PIECE = 200
-"""Instructions in a piece."""
+"""Largest number of instructions in a piece."""
 
 
 @dataclass(frozen=True)
 class Direct:
-    """A product whose entries are results and nothing else: it is written straight to where they belong."""
+    """The layout, in an output, of a product whose entries are used as results only: it is written directly to the output."""
 
     rows: tuple[int, ...]
-    """Where each row starts, relative to the first."""
+    """Offset of each row from the first one."""
     runs: tuple[tuple[int, int, int, int], ...]
-    """(first column, columns, output, place of the first entry) of columns that are neighbours in an output."""
+    """Runs of columns that are neighbours in an output: (first column, columns, output, index of the first entry)."""
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Pieces in order, and where values live between them."""
+    """The pieces of a program in order, and the slots of values between them."""
 
     angles: tuple[int, ...]
-    """Arguments of sin and cos that are inputs: taken together, before everything else."""
+    """Inputs whose sin or cos is needed; these are computed together, before everything else."""
     pieces: tuple[tuple[int, ...] | int, ...]
-    """Per piece, the values it computes, in order; a single number is a product of blocks."""
+    """The values that each piece computes, in order; a piece that is a number is a product of blocks or a table."""
     slots: dict[int, int]
     """The workspace slot of every value that is read outside its piece."""
     slot_count: int
     copies: dict[int, list[int]] = field(default_factory=dict)
-    """Further slots that a value is written to, because it is an entry of several blocks."""
+    """Further slots that a value is written to, if it is an entry of several blocks."""
     blocks: dict[int, int] = field(default_factory=dict)
     """The first slot of every block."""
     direct: dict[int, Direct] = field(default_factory=dict)
@@ -52,19 +52,19 @@ class Schedule:
     fills: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     """Per product, (value, slot) of entries to be copied first: inputs, constants, entries of other blocks."""
     core: frozenset[int] = frozenset()
-    """The values of the core, if it is compiled apart; what the algorithm keeps of it has slots until the end."""
+    """The values of the core, if it is compiled apart; those that the algorithm keeps hold their slots until the end."""
     core_pieces: int = 0
-    """The first so many pieces are the core's."""
+    """Number of pieces of the core, which come first."""
     core_operations: int = 0
 
     @property
     def of_core(self) -> range:
-        """The pieces of the core."""
+        """The indices of the core's pieces."""
         return range(self.core_pieces)
 
     @property
     def of_rest(self) -> range:
-        """The pieces that are not the core's."""
+        """The indices of the other pieces."""
         return range(self.core_pieces, len(self.pieces))
 
     def instructions_of_core(self, program: Program) -> list[Instruction]:
@@ -103,7 +103,8 @@ def schedule(program: Program, keep_results: bool, piece: int = PIECE, apart: bo
 
 
 def _kept(program: Program, core: frozenset[int], rest: Iterable[int], keep_results: bool) -> set[int]:
-    """Values whose slots no other value may have: what leaves the core, and results if they are asked for."""
+    """Values that hold their slots to the end: of the core, those that are kept, results, or in blocks of the rest; with
+    `keep_results` all results."""
     kept = set(core.intersection(program.kept))
     for flat in program.results:
         kept.update(value for value in flat if value in core or (keep_results and value >= program.first))
@@ -116,7 +117,7 @@ def _kept(program: Program, core: frozenset[int], rest: Iterable[int], keep_resu
 def _cut(
     program: Program, order: Iterable[int], early: set[int], copies: dict[int, list[int]], piece: int
 ) -> list[tuple[int, ...] | int]:
-    """Runs of at most `piece` computed values, with products in between; the copies of a value count as well."""
+    """The pieces: runs of at most `piece` computed values, and products in between; a value counts once for every copy, too."""
     pieces: list[tuple[int, ...] | int] = []
     run: list[int] = []
     weight = 0
@@ -159,7 +160,7 @@ def _entries(program: Program, of: dict[int, Direct]) -> list[int]:
 
 
 def _direct_products(program: Program) -> dict[int, Direct]:
-    """Products whose entries are each one result, in rows and columns that fit an output, and are used nowhere else."""
+    """The products whose entries are each exactly one result, laid out regularly in the outputs, and are used nowhere else."""
     entries: dict[int, dict[int, int]] = {}
     used: set[int] = set()
     for k, (op, args) in enumerate(program.instructions):
@@ -185,7 +186,7 @@ def _direct_products(program: Program) -> dict[int, Direct]:
 
 
 def _fit(places: list[tuple[int, int]], rows: int, columns: int) -> Direct | None:
-    """The layout of a block among the outputs, if all rows have the same columns."""
+    """The layout of a block in the outputs, given the place of every entry; None if its rows do not all lie alike."""
     first = places[:columns]
     offsets = []
     for i in range(rows):
@@ -206,18 +207,18 @@ def _fit(places: list[tuple[int, int]], rows: int, columns: int) -> Direct | Non
 
 @dataclass
 class _Places:
-    """Slots of blocks and their entries, as `Schedule` has them."""
+    """Slots of blocks and their entries, in the form of the fields of `Schedule`."""
 
     slots: dict[int, int] = field(default_factory=dict)
     copies: dict[int, list[int]] = field(default_factory=dict)
     blocks: dict[int, int] = field(default_factory=dict)
     fills: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     of_core: int = 0
-    """The first so many slots are those of the core's blocks; of all blocks, if there is no core."""
+    """Number of slots of the core's blocks, which come first; of all blocks, if there is no core."""
     count: int = 0
 
     def make_room(self, size: int) -> None:
-        """Move all blocks but the core's, so that there are free slots between the two."""
+        """Move all blocks but the core's by `size` slots, to make room for other values after the core's blocks."""
 
         def moved(slot: int) -> int:
             return slot if slot < self.of_core else slot + size
@@ -230,7 +231,7 @@ class _Places:
 
 
 def _place_blocks(program: Program, direct: dict[int, Direct], core: frozenset[int], order: Iterable[int]) -> _Places:
-    """Side by side, in this order."""
+    """Assign slots to blocks, in the given order of values; the entries of a block are side by side."""
     places = _Places()
     slots, copies, blocks, fills = places.slots, places.copies, places.blocks, places.fills
     pending: dict[int, list[tuple[int, int]]] = {}
@@ -265,7 +266,7 @@ def _place_blocks(program: Program, direct: dict[int, Direct], core: frozenset[i
 def _assign_slots(
     prologue: list[int], pieces: list[tuple[int, ...] | int], last: dict[int, int], places: _Places
 ) -> tuple[dict[int, int], int]:
-    """A slot per crossing value, and how many that are; a slot is free again in the piece after its last reader."""
+    """A slot for every value that crosses pieces, and the number of slots; a slot is free again after its last reader's piece."""
     slots: dict[int, int] = {}
     count = places.of_core
     free: list[int] = []

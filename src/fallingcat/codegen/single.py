@@ -2,8 +2,8 @@
 
     void fc_single(ptr input..., ptr output..., ptr ws)
 
-Inputs are read where they lie and results are written where they belong. The sines and cosines of all
-joint angles are taken four at a time in vector registers before anything else.
+Inputs are read from, and results written to, the caller's arrays directly. The sines and cosines of all
+joint angles are computed first, a vector register of them at a time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fallingcat.trace.program import Program
 
 ONE = Lanes(1)
 STORES = 128
-"""Results copied by one function: a longer one takes more than its share of time to compile."""
+"""Results copied per function; compile time grows faster than linearly with the length of a function."""
 
 
 def single_core(program: Program, plan: Schedule, vector: Lanes) -> CoreText:
@@ -33,7 +33,7 @@ def single_core(program: Program, plan: Schedule, vector: Lanes) -> CoreText:
 
 
 def single_text(program: Program, plan: Schedule, vector: Lanes, core: CoreText = NO_CORE) -> str:
-    """The module text with `fc_single`, which calls the core; `vector` is the machine's vector, for the sines."""
+    """The module text with `fc_single`, which calls the core; `vector` is the processor's vector type, for the sines."""
     storage = _storage(program)
     functions = [] if plan.core else _angles(program, plan, vector, storage)
     functions += write_pieces(program, plan, ONE, vector, storage, plan.of_rest)
@@ -53,7 +53,7 @@ def _inputs(program: Program) -> list[str]:
 
 
 def _core_storage(program: Program) -> Storage:
-    """That of the core, which writes no results."""
+    """The storage of the core, which writes no results."""
     return Storage((*_inputs(program), "ptr noalias %ws"), _load_input, lambda writer, k, name: None, _store_direct)
 
 
@@ -73,7 +73,7 @@ def _storage(program: Program) -> Storage:
 
 
 def _store_direct(writer: TileWriter, tile: Tile, sums: dict[tuple[int, int], str]) -> None:
-    """Rows of a product into an output; a vector holds neighbouring columns."""
+    """Store the rows of a tile of a product in an output; a vector holds neighbouring columns."""
     for r in range(tile.rows):
         place = writer.place_of_row(r)
         row = writer.f.value(f"getelementptr double, ptr %out{tile.output}, i64 {place}")
@@ -91,7 +91,7 @@ def _load_input(writer: PieceWriter, k: int) -> str:
 
 
 def _angles(program: Program, plan: Schedule, vector: Lanes, storage: Storage) -> list[tuple[str, str]]:
-    """The function that takes all sines and cosines of inputs, a vector of them at a time; none if there are none."""
+    """The function that takes all sines and cosines of inputs, a vector at a time; an empty list if there are none."""
     if not plan.angles:
         return []
     T, W = vector.type, vector.width
@@ -115,8 +115,8 @@ def _angles(program: Program, plan: Schedule, vector: Lanes, storage: Storage) -
 
 
 def _fixed_results(program: Program, plan: Schedule, storage: Storage) -> list[tuple[str, str]]:
-    """Results that no piece has written: constants, inputs, entries of blocks, and what is the core's; in functions of a
-    moderate size."""
+    """The functions that store results which no piece has written: constants, inputs, entries of blocks, and values of the
+    core."""
     entries = {program.first + k for k, (op, _) in enumerate(program.instructions) if isinstance(op, Entry)}
     entries -= plan.written
     stores = [

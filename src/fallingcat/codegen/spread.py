@@ -1,4 +1,4 @@
-"""A sparse linear map with constant coefficients, for rows of numbers: one small piece of machine code for all robots.
+"""A sparse linear map with constant coefficients, applied to rows of numbers by one native function for all robots.
 
     PyObject *fc_spread(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 
@@ -45,7 +45,7 @@ def _out_of_range(table: Array, width: int, size: int) -> InputError:
 
 
 def plainly(table: Array, values: NDArray[Any], size: int) -> NDArray[Any]:
-    """The same in Python, for numbers and for symbols."""
+    """`spread` in Python, for numbers and for symbols."""
     if len(table) and (table[:, 1].max() >= values.shape[-1] or table[:, 2].max() >= size):
         raise _out_of_range(table, values.shape[-1], size)
     out = np.full((*values.shape[:-1], size), 0.0, dtype=values.dtype)

@@ -20,7 +20,7 @@ Group = tuple[int, int, int]
 """(output, first entry, entries) of neighbouring results."""
 
 GROUPS = 32
-"""Groups of results stored by one function: a longer one takes more than its share of time to compile."""
+"""Groups of results stored per function; compile time grows faster than linearly with the length of a function."""
 
 LINE = 64
 """Bytes in a line of the caches."""
@@ -37,9 +37,9 @@ def store_functions(program: Program, plan: Schedule, lanes: Lanes, storage: Sto
 
 
 def copy_past_caches(lanes: Lanes) -> str:
-    """The function that copies numbers to where they are not read soon: void fc_past_caches(ptr to, ptr from, i64 count).
+    """void fc_past_caches(ptr to, ptr from, i64 count), which copies numbers by non-temporal stores.
 
-    Lines are written whole, without being read first; what is left of a line at either end is stored as usual.
+    Whole cache lines are written without being read first; partial lines at either end are stored as usual.
     """
     f = Function("fc_past_caches", "void", ("ptr noalias %to", "ptr noalias readonly %from", "i64 %count"), True, "#2")
     into_line = f.value(f"and i64 {f.value('ptrtoint ptr %to to i64')}, {LINE - 1}")
@@ -69,7 +69,7 @@ def copy_past_caches(lanes: Lanes) -> str:
 def _groups(program: Program, plan: Schedule, width: int) -> list[Group]:
     """The groups of results to be stored at the end.
 
-    Results that products have written already are left out, at the price of shorter groups beside them.
+    Results that products have already written are left out, so that the groups beside them are shorter.
     """
     groups = []
     for j, flat in enumerate(program.results):
@@ -104,7 +104,7 @@ class ResultWriter(PieceWriter):
         self._rows: dict[int, list[str]] = {}
 
     def _row(self, j: int, lane: int) -> str:
-        """The row of an output that belongs to the state in a lane."""
+        """The address of the row of output j for the state in a lane."""
         if j not in self._rows:
             W = self.lanes.width
             wheres = [self.value(f"getelementptr ptr, ptr %rows, i64 {j * W + k}") for k in range(W)]
@@ -126,7 +126,7 @@ class ResultWriter(PieceWriter):
             self.do(f"store {self.lanes.type} {row}, ptr {place}, align 8")
 
     def _equal(self, value: int) -> list[str]:
-        """Per lane, a vector of the value that this lane has; most often it is zero in all of them."""
+        """Per lane, a vector with that lane's value in all places, for a group of equal results (most often zeros)."""
         T, W = self.lanes.type, self.lanes.width
         vector = self.get(value)
         if self.program.input_count <= value < self.program.first:
@@ -136,7 +136,7 @@ class ResultWriter(PieceWriter):
 
 
 def store_tile(w: TileWriter, tile: Tile, sums: dict[tuple[int, int], str]) -> None:
-    """A tile of a product, transposed in registers, into the rows of its states."""
+    """Store a tile of a product, transposed in registers, in the output rows of its states."""
     lanes, f = w.site.slot, w.f
     for r in range(tile.rows):
         place = w.place_of_row(r)

@@ -39,7 +39,7 @@ def _checked(value: object, name: str) -> int:
 
 
 class _Job:
-    """Work for a thread. It is over when `done` is set; one that was cancelled before it started is never begun."""
+    """A function for a thread to call. `done` is set at its end; a job that was cancelled before it started is skipped."""
 
     __slots__ = ("_over", "_work", "cancelled", "done", "error", "result", "started")
 
@@ -50,7 +50,7 @@ class _Job:
         self.started = self.cancelled = self.done = False
 
     def run(self) -> None:
-        self.started = True  # before the question: who cancels sees that it has started, or this sees that it was cancelled
+        self.started = True  # before the test: either the canceller sees `started`, or this thread sees `cancelled`
         try:
             if not self.cancelled:
                 self.result = self._work()
@@ -61,8 +61,8 @@ class _Job:
 
 
 class _Workers:
-    """Threads that wait for jobs. A queue is all they share with others: a signal handler or a finalizer that has work of its
-    own finds no lock that the code it interrupts might hold."""
+    """Threads that wait for jobs. They share only a queue with other code, so that a signal handler or a finalizer that starts
+    jobs cannot wait for a lock that the interrupted code holds."""
 
     def __init__(self) -> None:
         self.process = os.getpid()
@@ -70,7 +70,7 @@ class _Workers:
         self.count = 0
 
     def grow(self, count: int) -> bool:
-        """At least `count` threads; False if there is none, because the interpreter is ending or the system has no more."""
+        """Start threads up to `count`; False if there is none at all, as when the interpreter ends or the system has no more."""
         while self.count < count:
             try:
                 _thread.start_new_thread(self._work, ())
@@ -88,8 +88,8 @@ _workers = _Workers()
 
 
 def run_all(works: Sequence[Callable[[], Any]]) -> list[Any]:
-    """What the functions return. The first is called here, the others by threads; nothing of it runs any more when this is left,
-    also when an interrupt ends it. Where no thread can be started, at the end of a process for example, all are called here."""
+    """Call all functions, the first here and the others in threads, and return their results. When this returns or raises, even
+    by an interrupt, none of them runs any more. If no thread can be started, as at the end of a process, all are called here."""
     workers = _of_this_process()
     if not workers.grow(len(works) - 1):
         return [work() for work in works]
@@ -113,7 +113,7 @@ def run_all(works: Sequence[Callable[[], Any]]) -> list[Any]:
 
 
 def _wait(jobs: Sequence[_Job], over: SimpleQueue[None]) -> None:
-    """Until all are done. An interrupt has to wait for that too: until then they write into the caller's arrays."""
+    """Wait until all jobs are done. An interrupt is raised only then: until then the jobs write into the caller's arrays."""
     interrupt: BaseException | None = None
     while not all(job.done for job in jobs):
         try:
@@ -127,7 +127,7 @@ def _wait(jobs: Sequence[_Job], over: SimpleQueue[None]) -> None:
 
 
 def _of_this_process() -> _Workers:
-    """The threads of a parent do not exist in a forked child."""
+    """The threads of this process; a forked child gets new ones, because its parent's threads do not exist there."""
     global _workers
     if _workers.process != os.getpid():
         _workers = _Workers()

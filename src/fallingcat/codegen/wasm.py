@@ -1,8 +1,8 @@
-"""A WebAssembly object of LLVM as a module that can be instantiated: no linker needed.
+"""Turns a WebAssembly object file of LLVM into a module that can be instantiated, without a linker.
 
-An object is nearly a module: its addresses are already those of its own data, laid out from zero. It lacks exports, and its
-`linking` section says which symbol is which function. Memory and the stack pointer are imported under the names
-`env.__linear_memory` and `env.__stack_pointer`; whoever instantiates it keeps his own data beyond the module's.
+An object is nearly a module: the addresses of its data already start at zero. It lacks exports; its `linking` section says
+which symbol is which function. Memory and the stack pointer are imported under the names `env.__linear_memory` and
+`env.__stack_pointer`; the host must keep its own data beyond the end of the module's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ UNDEFINED, EXPLICIT_NAME = 0x10, 0x40
 
 
 def module(object_code: bytes, exports: Sequence[str]) -> tuple[bytes, int]:
-    """The module with these functions exported, and where its data ends."""
+    """The module with these functions exported, and the address of the end of its data."""
     sections = list(_sections(object_code))
     functions: dict[str, int] = {}
     end = 0
@@ -103,7 +103,7 @@ class _Reader:
         return self.data[self.at - 1]
 
     def number(self) -> int:
-        """LEB128; addresses, which are signed, are never negative here."""
+        """Read an unsigned LEB128 number; addresses are encoded as signed ones, but are never negative here."""
         value = shift = 0
         while True:
             byte = self.byte()

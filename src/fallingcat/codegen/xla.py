@@ -46,7 +46,7 @@ API_MAJOR = 0
 
 
 class Handler:
-    """A handler, alive with the code that it calls: XLA never forgets one, so neither does this process."""
+    """A handler with the code that it calls; it is never unloaded, because XLA keeps handlers for ever."""
 
     def __init__(self, kernel: Kernel, batch: bool, minor: int) -> None:
         code, workspace = kernel.batched() if batch else kernel.single()
@@ -58,7 +58,7 @@ class Handler:
         cpython.keep_for_ever(self._code)
 
     def capsule(self) -> Any:
-        """The handler as JAX takes it."""
+        """The handler as a PyCapsule, for JAX."""
         new = ctypes.pythonapi.PyCapsule_New
         new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
         return new(self._code.address("fc_xla"), None, None)
@@ -122,7 +122,7 @@ done:
 wrong:
   ret i64 -1
 }}"""
-"""How many states a buffer of float64 holds that has so many axes for one; -1 if it is none."""
+"""fc_states(buffer, own): the number of states in a float64 buffer whose last `own` axes belong to one state, else -1."""
 
 
 class _Handler:
@@ -133,10 +133,10 @@ class _Handler:
         self.f = Function("fc_xla", "ptr", ("ptr %frame",))
         self.messages: list[str] = []
         self.errors: list[tuple[str, int, int]] = []
-        """Label, message and code of the ways out."""
+        """(label, index of the message, error code) of every error exit."""
 
     def error(self, text: str, code: int = INVALID_ARGUMENT) -> str:
-        """The label of the way out with an error."""
+        """The label of a block that returns an error."""
         label = self.f.label("error")
         self.errors.append((label, len(self.messages), code))
         self.messages.append(text)
@@ -161,7 +161,7 @@ class _Handler:
         return "\n".join([*constants, f.text])
 
     def _metadata(self, extension: str, run: str) -> None:
-        """What XLA asks when a handler is registered: the version of the API that it is written for."""
+        """Answer XLA's request for metadata, when a handler is registered, with the version of the API that it is written for."""
         f = self.f
         f.require(f.same(f.load("i32", extension, EXTENSION_TYPE), str(METADATA_TYPE), "i32"), run)
         f.store("i64", f.load("i64", "%frame"), "@fc_frame_size")
@@ -203,7 +203,7 @@ class _Handler:
         f.go(end)
 
     def _buffers(self, at: int, count: int, layout: str) -> list[str]:
-        """The buffers of a list of arguments or results."""
+        """Pointers to the buffers in a list of arguments or results."""
         f = self.f
         f.require(f.value(f"icmp sge i64 {f.load('i64', '%frame', at)}, {LIST_SIZE}"), layout)
         f.require(f.same(f.load("i64", "%frame", at + COUNT), str(count), "i64"), layout)
@@ -215,7 +215,7 @@ class _Handler:
         return found
 
     def _same_states(self, spec: Input | Output, shape: tuple[int, ...], buffer: str, before: str) -> str:
-        """Go on if a buffer holds as many states as those before it, each of the shape; how many."""
+        """Continue if a buffer holds as many states, each of the shape, as those before it; their number."""
         f = self.f
         wanted = ", ".join(["...", *map(str, shape)])
         wrong = self.error(f"{self.task.name}: {spec.name} does not fit; expected: float64 of shape ({wanted})")
@@ -252,7 +252,7 @@ class _Handler:
         f.call("void", "fc_PyMem_RawFree", f"ptr {memory}")
 
     def _fail(self, message: int, code: int) -> None:
-        """XLA_FFI_Error_Create."""
+        """Return an error made by XLA_FFI_Error_Create."""
         f = self.f
         args = f.alloca("i64", 4)
         f.store("i64", "28", args)
@@ -264,6 +264,6 @@ class _Handler:
 
 
 def _string(text: str) -> str:
-    """A constant of bytes that end with zero."""
+    """A zero-terminated string as an LLVM constant."""
     raw = text.encode() + b"\0"
     return f'[{len(raw)} x i8] c"' + "".join(f"\\{byte:02x}" for byte in raw) + '"'
