@@ -1,8 +1,7 @@
 """Reverse mode over a traced program: from cotangents of its results to cotangents of its inputs.
 
-Values are visited from the last to the first; each hands its cotangent on to its arguments, times the derivative by them.
-All of it works on any scalar. On symbols it makes another program, in which products of blocks and listed dot products are
-loops again:
+Values are visited from the last to the first; each adds its cotangent, times its partial derivatives, to those of its arguments.
+This works on any scalar. On symbols it makes another program, in which products of blocks and listed dot products remain loops:
     Y = A B:                                  A_bar = Y_bar B^T,   B_bar = A^T Y_bar
     y[place + c step] = A[left:] . B[:, right + c]:   A_bar[left + m] += sum_c y_bar[place + c step] B[m, right + c]
                                                       B_bar[m, right + c] += A[left + m] y_bar[place + c step]
@@ -54,7 +53,7 @@ def pull_back(run: Replay, cotangents: Sequence[Sequence[Scalar]]) -> list[Scala
 
 
 class _Bars:
-    """Cotangents while they are collected: None for nothing yet, a list for a block."""
+    """The cotangents of all values while they are accumulated: None if there is no term yet, a list for a block."""
 
     def __init__(self, values: list[Any]) -> None:
         self._values = values
@@ -90,7 +89,7 @@ def _product(op: Product, args: tuple[int, ...], x: list[Any], y: list[Scalar], 
 
 
 def _dot_table(op: DotTable, args: tuple[int, ...], x: list[Any], y: list[Scalar], bars: _Bars) -> None:
-    """Both factors by one table each. The cotangents of each job are laid side by side; those that vanish have no jobs."""
+    """Add the cotangents of both factors, one table each. They read the jobs' cotangents side by side; zero ones are skipped."""
     side_by_side: list[Scalar] = []
     jobs: list[tuple[Dots, int]] = []
     for job in op.jobs:
@@ -106,7 +105,7 @@ def _dot_table(op: DotTable, args: tuple[int, ...], x: list[Any], y: list[Scalar
 
 
 def _left_bar(op: DotTable, jobs: list[tuple[Dots, int]], y: list[Scalar], B: list[list[Scalar]], size: int) -> Sequence[Scalar]:
-    """Jobs over the same columns of B share these columns, transposed, in the right factor of the table."""
+    """The cotangent of A. Jobs over the same columns of B share these, transposed, in the right factor of the table."""
     stretches: dict[tuple[int, int], int] = {}
     for job, _ in jobs:
         stretches.setdefault((job.right, job.columns), len(stretches))
@@ -122,14 +121,14 @@ def _left_bar(op: DotTable, jobs: list[tuple[Dots, int]], y: list[Scalar], B: li
 
 
 def _right_bar(op: DotTable, jobs: list[tuple[Dots, int]], y: list[Scalar], A: Sequence[Scalar]) -> Sequence[Scalar]:
-    """Every job adds the product of a number of A and a row of cotangents to each row of B."""
+    """The cotangent of B, flat: for every term, each job adds a number of A times its row of cotangents to a row of B."""
     width = op.right_width
     table = [Dots(job.left + m, at, job.columns, m * width + job.right, 1, 1) for job, at in jobs for m in range(op.terms(job))]
     return scalar.dots(A, [y], table, op.inner * width, 0, True)
 
 
 def _mirrored(op: DotTable, y: list[Scalar], place: int) -> Scalar:
-    """The cotangent of what a job writes at a place, and at its mirror image."""
+    """The cotangent of the number that a job writes at a place and, in a symmetric matrix, at its mirror image."""
     if not op.side or place % op.side == place // op.side:
         return y[place]
     return y[place] + y[place % op.side * op.side + place // op.side]

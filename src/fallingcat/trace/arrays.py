@@ -1,4 +1,4 @@
-"""Arrays with symbols in them: how code that is written for arrays of numbers meets them at its border."""
+"""Arrays with symbols in them: conversion and checks of arguments, for code that is otherwise written for arrays of numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fallingcat.trace.expr import Expr
 
 
 def real(value: Any) -> NDArray[Any]:
-    """An array of float64, or of objects, symbols and floats, where there is a symbol in it."""
+    """The value as an array of float64; if it contains a symbol, as an array of objects (symbols and floats)."""
     a = np.asarray(value)
     if a.dtype == object and any(type(x) is Expr for x in a.flat):
         return _floats_and_symbols(a)

@@ -34,7 +34,7 @@ class Pack:
         return self.rows * self.columns
 
     def fits(self) -> bool:
-        """Can it read what it says of blocks of these sizes?"""
+        """Is the operation valid for blocks of these sizes? A pack takes numbers, and need only have some."""
         return self.size > 0
 
     def evaluate(self, *entries: Any) -> list[Any]:
@@ -106,11 +106,11 @@ MIN_ENTRIES = 32
 
 
 WASTE = 1.25
-"""How much more a loop over zeros may multiply than what is needed."""
+"""Largest ratio of the products that a loop computes, those with zeros included, to the products that are needed."""
 PLAIN = (0.0, 1.0, -1.0)
 """Factors that cost no multiplication."""
 BAND = 8
-"""Rows of a band of a symmetric product."""
+"""Rows per band of a symmetric product."""
 
 Ids = Sequence[Sequence[int]]
 BlockOp = Pack | Product | Entry
@@ -119,9 +119,9 @@ BlockOp = Pack | Product | Entry
 def product(graph: Any, A: Ids, B: Ids, negate: bool, symmetric: bool) -> list[list[int]]:
     """The node ids of A B (or minus that).
 
-    Zeros cost nothing and ones cost an addition, in either factor: rows of A that are alike in this, and columns of B,
-    share one product over what remains. Of a product that is known to be symmetric only the upper triangle is computed,
-    in bands of rows.
+    Zeros cost nothing and ones cost an addition, in either factor: rows of A with 0, 1 and -1 at the same places, and such
+    columns of B, share one product over the other places. Of a product that is known to be symmetric only the upper triangle
+    is computed, in bands of rows.
     """
     if symmetric:
         return _symmetric(graph, A, B, negate)
@@ -140,7 +140,7 @@ def product(graph: Any, A: Ids, B: Ids, negate: bool, symmetric: bool) -> list[l
 
 
 def _alike(graph: Any, vectors: Ids) -> dict[tuple[int, ...], list[int]]:
-    """Vectors by the places where they hold something else than 0, 1 or -1."""
+    """The numbers of the vectors, grouped by the places where they hold other entries than 0, 1 and -1."""
     groups: dict[tuple[int, ...], list[int]] = {}
     for number, vector in enumerate(vectors):
         live = tuple(k for k, x in enumerate(vector) if graph.constants[x] not in PLAIN)
@@ -149,9 +149,9 @@ def _alike(graph: Any, vectors: Ids) -> dict[tuple[int, ...], list[int]]:
 
 
 def _row_groups(graph: Any, A: Ids, live: tuple[int, ...], columns: int) -> dict[tuple[int, ...], list[int]]:
-    """Which rows of A are multiplied together, over which inner indices; none where nothing is worth a loop.
+    """The rows of A that are multiplied together, by the inner indices of their product; () for rows that are written out.
 
-    Groups that are too small for a loop of their own join one that takes all their zeros along, if these are few.
+    Groups that are too small for a loop of their own are joined in one loop that includes their zeros, if these are few.
     """
     small: list[tuple[tuple[int, ...], list[int]]] = []
     groups: dict[tuple[int, ...], list[int]] = {}
@@ -173,11 +173,11 @@ def _row_groups(graph: Any, A: Ids, live: tuple[int, ...], columns: int) -> dict
 
 
 Found = tuple[int, int, int]
-"""Row, column, node."""
+"""(row, column, node) of an entry of a product."""
 
 
 class _Left:
-    """The left factor: what is not 0, 1 or -1 in it, packed once for all products that take neighbouring rows."""
+    """The left factor: rows and columns with other entries than 0, 1 and -1, packed once for products of neighbouring rows."""
 
     def __init__(self, graph: Any, A: Ids, B: Ids) -> None:
         self.graph, self.A, self.B = graph, A, B
@@ -185,7 +185,7 @@ class _Left:
         self.width = sorted({k for live in _alike(graph, A) for k in live}) or [0]
 
     def times(self, rows: list[int], inner: tuple[int, ...], columns: list[int], negate: bool) -> list[Found]:
-        """One product of blocks."""
+        """The entries of one product of blocks: rows of A times columns of B, over the inner indices."""
         if not inner:
             return []
         first = self.rows.index(rows[0])
@@ -202,7 +202,7 @@ class _Left:
 
 
 def _plus(graph: Any, total: int, pairs: list[tuple[int, int]], negate: bool) -> int:
-    """A number plus (or minus) products that are written out."""
+    """The node of a number plus (or minus) products of pairs, written out."""
     constants = graph.constants
     for a, b in pairs:
         if constants[a] != 0.0 and constants[b] != 0.0:
@@ -211,7 +211,7 @@ def _plus(graph: Any, total: int, pairs: list[tuple[int, int]], negate: bool) ->
 
 
 def _symmetric(graph: Any, A: Ids, B: Ids, negate: bool) -> list[list[int]]:
-    """A product whose upper triangle says it all."""
+    """The node ids of a symmetric product: the upper triangle is computed and mirrored."""
     n, inner = len(A), tuple(range(len(B)))
     upper: dict[tuple[int, int], int] = {}
     if len(inner) < MIN_INNER or n * (n + 1) // 2 < MIN_ENTRIES:
@@ -232,5 +232,5 @@ def _symmetric(graph: Any, A: Ids, B: Ids, negate: bool) -> list[list[int]]:
 
 
 def _bands(rows: int) -> list[tuple[int, int]]:
-    """(first, count) of bands of rows."""
+    """(first row, rows) of every band."""
     return [(first, min(BAND, rows - first)) for first in range(0, rows, BAND)]

@@ -1,7 +1,8 @@
-"""A choice between ways to compute the same, by counting.
+"""The choice of the cheapest of several ways to compute the same, by counting operations.
 
-The way whose results need the fewest operations stays; one that has lost already is not traced to its end. What is counted is
-what single calls take: an operation of straight code is one, while products of blocks and tables run in loops on vectors.
+The way whose results need the fewest operations is kept; a way that cannot win any more is not traced to its end. The count
+estimates the time for one state: an operation of straight-line code counts as one, those of products of blocks and tables,
+which run in loops on vectors, count less.
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ from fallingcat.trace.ops import OPS
 T = TypeVar("T")
 
 VECTOR = 8
-"""Operations of a product of blocks that take the time of one in straight code."""
+"""Operations of a product of blocks that take as long as one operation of straight-line code."""
 
 
 FEW, PATIENCE = 1000, 1.5
-"""Nodes that a way may make, and that many times what another way costs: not all of them are needed in the end."""
+"""A way may make FEW + PATIENCE * c nodes, c being the least cost so far: not all nodes are needed in the end."""
 
 
 def cheapest(
     graph: Graph, ways: Sequence[Callable[[], T]], nodes_of: Callable[[Any], Iterator[int]], is_table: Callable[[Any], bool]
 ) -> T:
-    """The result of the cheapest way; of equal ones, the first. `nodes_of` finds the nodes of a result.
+    """The result of the cheapest way; among equal ones, of the first. `nodes_of` gives the nodes of a result.
 
-    The last way, the one that grows least with the robot, is traced first; the others only as far as they can still win, and not
-    at all where it gives a table: written out, there would be too many.
+    The last way, whose cost grows least with the robot, is traced first; the others only as far as they can still win, and not
+    at all if the last way gives a table: written out, the others would have too many nodes.
     """
     least, found = math.inf, False
     for way in reversed(ways):
@@ -44,12 +45,12 @@ def cheapest(
         if of_this <= least:
             least, best, found = of_this, result, True
     if not found:
-        raise TooManyNodesError  # of a choice that this one is a part of
+        raise TooManyNodesError  # a limit of an enclosing choice
     return best
 
 
 def cost(graph: Graph, results: Iterator[int]) -> float:
-    """The operations of all that the results depend on."""
+    """The operations of all nodes that the results depend on; those of blocks count as 1 / VECTOR."""
     needed = set(results)
     nodes: list[Any] = graph.nodes
     total = 0.0

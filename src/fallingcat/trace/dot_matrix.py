@@ -1,7 +1,7 @@
-"""Matrices of dot products: written out while they are few, as one table of jobs (`dots`) when they are many.
+"""Matrices of dot products: small ones are written out, large ones become one table of jobs (`dots`).
 
-Written out, an entry is straight code in which zeros and ones have folded away; but code that does not fit the caches runs at
-half the speed and takes long to compile. A table is data, and its code is one loop.
+Written out, an entry is straight-line code in which zeros and ones have folded away; but code that does not fit the caches runs
+at half the speed and takes long to compile. A table is data, and its code is one loop.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class PlacedDot(NamedTuple):
 
 
 def worth_a_table(products: int) -> bool:
-    """Are there too many to write them out? Those by 0, 1 and -1, which cost nothing, are not counted."""
+    """Are there too many products to write them out? Products by 0, 1 and -1, which cost nothing, are not counted."""
     return products > MANY
 
 
 def table_of_dots(graph: Any, entries: Sequence[PlacedDot], rows: int, columns: int, symmetric: bool) -> int:
     """The node of a table that holds the matrix; of a symmetric one, `entries` are in its lower triangle.
 
-    Equal vectors are one vector; right ones lie in the order of their columns, those of one length side by side, so that
-    neighbouring entries of a row are one job.
+    Equal vectors are stored once; right vectors are ordered by column, those of equal length side by side, so that
+    neighbouring entries of a row become one job.
     """
     entries = _without_common_zeros(graph, entries)
     inner = max(len(entry.left) for entry in entries)
@@ -60,7 +60,7 @@ def _by_length(entry: PlacedDot) -> tuple[int, int]:
 
 
 def _without_common_zeros(graph: Any, entries: Sequence[PlacedDot]) -> Sequence[PlacedDot]:
-    """Without the positions at which all vectors of a length are zero, on the left or on the right."""
+    """The entries without the positions at which all left, or all right, vectors of a length are zero."""
     constants = graph.constants
     kept: dict[int, list[int]] = {}
     for length in {len(entry.left) for entry in entries}:
@@ -77,7 +77,7 @@ def _without_common_zeros(graph: Any, entries: Sequence[PlacedDot]) -> Sequence[
 
 
 def _runs(placed: Sequence[tuple[int, int, int, int, int]], columns: int) -> Iterator[Dots]:
-    """Jobs: neighbours in a row, of one left vector with neighbours among the right ones."""
+    """The jobs: runs of neighbouring entries in a row, with one left vector and neighbouring right vectors."""
     run: Dots | None = None
     for row, left, terms, right, column in placed:
         place = row * columns + column

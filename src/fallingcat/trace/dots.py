@@ -1,7 +1,7 @@
 """Listed dot products: an operation on blocks whose loop runs over a table.
 
-Where a tensor is filled along the paths of a tree, its entries are many short dot products. Written out they would be code
-that grows with the cube of the robot; as a table of jobs (`scalar.Dots`) they are data, and the code is one loop.
+A tensor that is filled along the paths of a tree has many short dot products as entries. Written out, their code would grow
+with the cube of the robot's size; as a table of jobs (`scalar.Dots`) they are data, and the code is one loop.
 """
 
 from __future__ import annotations
@@ -17,22 +17,25 @@ from fallingcat.trace.blocks import Pack
 
 @dataclass(frozen=True)
 class DotTable:
-    """out[place + c step] = A[left:left + inner] . B[:, right + c] for every job, zero elsewhere; a job may have fewer terms."""
+    """out[place + c step] = A[left:left + inner] . B[:, right + c] for every job, zero elsewhere; a job may have fewer terms.
+
+    `size` is the length of out, `inner` the number of rows of B.
+    """
 
     size: int
     inner: int
     right_width: int
     """Columns of B."""
     jobs: tuple[Dots, ...]
-    """Ordered by the slab they write to, then by the number of terms, most first."""
+    """The jobs, ordered by the slab that they write to, then by decreasing number of terms."""
     slab: int
-    """Jobs stay within stretches of this length."""
+    """Length of the stretches of out, each of which a job stays within."""
     add: bool = False
-    """Do jobs that meet add up?"""
+    """Do jobs that write to the same place add up?"""
     side: int = 0
-    """Of a symmetric matrix: jobs go along rows, and what they write at (i, j) is written at (j, i) too. 0 for all else."""
+    """The side of a symmetric matrix: jobs go along rows, and what they write at (i, j) is also written at (j, i). 0 if none."""
     output: int | None = None
-    """The output that this block is, as a whole."""
+    """The number of the output that this block is as a whole, or None."""
     is_block = True
     takes_blocks = (True, True)
 
@@ -44,11 +47,11 @@ class DotTable:
 
     @property
     def _digest(self) -> str:
-        """Of what the numbers of rows do not say: programs that differ must read differently."""
+        """A digest of the jobs, for the printed name: programs that differ must have different texts."""
         return hashlib.sha256(repr((self.jobs, self.right_width, self.slab)).encode()).hexdigest()[:16]
 
     def fits(self, left: int, right: int) -> bool:
-        """Can every job read what it says of blocks of these sizes, and write within the result?"""
+        """Does every job read within factors of these sizes, and write within the result?"""
         return self.inner * self.right_width == right and all(
             0 <= job.left <= left - self.terms(job)
             and 0 <= job.right <= self.right_width - job.columns
@@ -62,11 +65,11 @@ class DotTable:
         return sum(2 * self.terms(job) * job.columns for job in self.jobs)
 
     def terms(self, job: Dots) -> int:
-        """Products in each sum of a job."""
+        """Number of products in each sum of a job."""
         return job.terms or self.inner
 
     def column_of(self, place: int) -> int | None:
-        """The column of B that the entry at a place is a product with; None where no job writes."""
+        """The column of B in the dot product at a place; None if no job writes there."""
         columns = (job.right + c for job in self.jobs for c in range(job.columns) if job.place + c * job.step == place)
         return next(columns, None)
 
@@ -79,7 +82,7 @@ class DotTable:
     def has_gaps(self) -> bool:
         """Are there places that no job writes?"""
         written = sum(job.columns for job in self.jobs)
-        if self.side:  # a pair of places each, but for the diagonal, which is at the multiples of side + 1
+        if self.side:  # every column writes two places, except those on the diagonal, which are the multiples of side + 1
             turn = self.side + 1
             written += sum(job.columns - (job.place + job.columns - 1) // turn + (job.place - 1) // turn for job in self.jobs)
         return self.add or written < self.size
@@ -90,7 +93,7 @@ def dot_table(
 ) -> int:
     """The node of listed dot products; A is the node of a block, B holds node ids.
 
-    Columns of B that are zero are left out, and with them the jobs that would only write zeros.
+    Jobs are cut at columns of B that are zero, so that no job only writes zeros.
     """
     width = len(B[0])
     zero = [all(graph.constants[row[k]] == 0.0 for row in B) for k in range(width)]
@@ -101,7 +104,7 @@ def dot_table(
 
 
 def in_order(jobs: Sequence[Dots], slab: int, inner: int) -> tuple[Dots, ...]:
-    """The order in which slabs are filled: long sums first."""
+    """The jobs ordered by slab, and in each slab with the longest sums first."""
     return tuple(sorted(jobs, key=lambda job: (job.place // slab, -(job.terms or inner))))
 
 

@@ -31,7 +31,7 @@ _BRANCH = (
 
 
 class Expr:
-    """A node of a graph."""
+    """A symbol: a node of a graph, with the operators of a float."""
 
     __hash__ = None  # type: ignore[assignment]
     __slots__ = ("graph", "index")
@@ -84,7 +84,7 @@ class Expr:
         return self
 
     def __pow__(self, exponent: Any) -> Any:
-        """To a whole number, or to half of an odd one, by products and a square root."""
+        """The power to an integer or half-integer exponent, by products and a square root."""
         if not isinstance(exponent, (Real, Expr)):
             return NotImplemented
         if type(exponent) is Expr or not (2.0 * float(exponent)).is_integer():
@@ -151,13 +151,13 @@ def node_id(graph: Graph, x: Any) -> int:
 
 
 def check_graph(graph: Graph, x: Expr | Block) -> None:
-    """Refuse what belongs to another graph."""
+    """Refuse a symbol or block of another graph."""
     if x.graph is not graph:
         raise TraceError(_FOREIGN)
 
 
 def _number(x: Any) -> float:
-    """A number as a float; strings and arrays, which `float` would take too, are none."""
+    """A real number as a float; strings and arrays, which `float` would accept, are refused."""
     if type(x) is float or isinstance(x, Real):
         return float(x)
     raise TypeError("not a number")
@@ -188,7 +188,7 @@ def _no_number(*args: Any) -> NoReturn:
 
 
 class Block:
-    """A block as a flat sequence, or as a tensor of a shape, whose entries are made when they are asked for."""
+    """A block as a flat sequence or a tensor of a shape; the nodes of its entries are made when they are accessed."""
 
     __slots__ = ("first", "graph", "index", "shape")
 
@@ -233,7 +233,7 @@ def _dots(
 def _table(terms: Sequence[Term], rows: int, columns: int, symmetric: bool) -> Block:
     graph = next(x.graph for term in terms for x in (*term.left, *term.right) if type(x) is Expr)
     known: dict[int, tuple[int, ...]] = {}
-    """By the identity of a vector, all of which stay with the terms."""
+    """Node ids of vectors, by the identity of the vector; the terms keep all vectors alive."""
 
     def ids(vector: Sequence[Any]) -> tuple[int, ...]:
         found = known.get(id(vector))
@@ -249,7 +249,7 @@ def _table(terms: Sequence[Term], rows: int, columns: int, symmetric: bool) -> B
             listed.append(PlacedDot(row, column, ids(left), ids(right)))
         else:
             sums[row, column] = sums.get((row, column), 0.0) + factor * dot_of_vectors(left, right)
-    one = graph.constant(1.0)  # a sum, written out, takes one place of the table
+    one = graph.constant(1.0)  # a sum is written out, and is one entry of the table times one
     listed += [PlacedDot(row, column, (node_id(graph, total),), (one,)) for (row, column), total in sums.items()]
     return Block(graph, table_of_dots(graph, listed, rows, columns, symmetric), (rows, columns))
 

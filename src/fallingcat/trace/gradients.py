@@ -1,7 +1,7 @@
-"""Derivatives of tasks, as tasks: what a kernel's `vjp`, `jvp`, `jacobian` and `hessian` compile.
+"""Derivatives of tasks, as tasks, which a kernel's `vjp`, `jvp`, `jacobian` and `hessian` compile.
 
-A vector that lives on a group (`Input.tangents`) is differentiated along its velocities; "ambient" derivatives are those by
-its entries, of which unit quaternions only move along their sphere. The results of a function are plain arrays.
+An input on a Lie group (`Input.tangents`) is differentiated along its velocities; "ambient" derivatives are those by its
+entries, those of unit quaternions being restricted to the tangent space of their sphere. Results are plain arrays.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Vector = Sequence[Scalar]
 
 
 class Source(Protocol):
-    """What is differentiated: a task, and its program, which is made when it is needed."""
+    """The function to differentiate: a task, and its program, which is made when it is needed."""
 
     task: Task
 
@@ -81,7 +81,7 @@ def jacobian_task(source: Source, ambient: bool = False) -> Task:
 
 
 def check_scalar(task: Task) -> None:
-    """Refuse what has no second derivative that is one matrix."""
+    """Refuse a function with more than one number as its result: its second derivative would not be one matrix."""
     if len(task.outputs) != 1 or task.outputs[0].size != 1:
         got = ", ".join(f"{o.name} of shape {o.shape}" for o in task.outputs)
         raise InputError(
@@ -101,7 +101,7 @@ def _made(
 
 @dataclass(frozen=True)
 class _Explain:
-    """Where a function is singular, its derivatives are, too."""
+    """Explains NaN in a derivative as the function explains its own: both are singular at the same inputs."""
 
     explain: Callable[..., str]
     count: int
@@ -111,7 +111,7 @@ class _Explain:
 
 
 def _new_names(names: Sequence[str], ending: str, task: Task) -> list[str]:
-    """Names of further inputs that are not taken."""
+    """Names for further inputs, made by appending `ending`, that differ from the names of the task's inputs."""
     taken = {i.name for i in task.inputs}
     made = []
     for name in names:
@@ -124,7 +124,7 @@ def _new_names(names: Sequence[str], ending: str, task: Task) -> list[str]:
 
 
 def named(kind: str, fields: Sequence[Input | Output]) -> type:
-    """A named tuple of arrays."""
+    """The type of a named tuple of arrays, one for each field."""
     return _named(kind, tuple(f.name for f in fields))
 
 
@@ -140,7 +140,7 @@ def _filled(kind: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What they compute
+# Their algorithms
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class _Derivative:
     ambient: bool
 
     def _split(self, vectors: Sequence[Vector]) -> tuple[Sequence[Vector], Sequence[Vector], Replay]:
-        """The arguments of the function itself, the others, and its program run on the former."""
+        """The arguments of the function itself, the further ones, and the function's program run on its arguments."""
         count = len(self.source.task.inputs)
         inputs = vectors[:count]
         return inputs, vectors[count:], Replay(self.source.program, [x for v in inputs for x in v])
@@ -189,7 +189,7 @@ class _Jvp(_Derivative):
 
 
 class _Jacobian(_Derivative):
-    """Row by row in reverse mode, or column by column in forward mode: whichever are fewer."""
+    """Jacobians, row by row in reverse mode or column by column in forward mode, whichever are fewer."""
 
     def __call__(self, *vectors: Vector) -> Any:
         inputs, _, run = self._split(vectors)
@@ -213,7 +213,7 @@ class _Jacobian(_Derivative):
 
 
 def _units(sizes: Sequence[int]) -> list[list[list[float]]]:
-    """All unit vectors of a product of spaces."""
+    """The unit vectors of a product of spaces of these dimensions, each as one list per space."""
     total = sum(sizes)
     starts = [sum(sizes[:k]) for k in range(len(sizes))]
     return [[[float(n == s + k) for k in range(size)] for s, size in zip(starts, sizes, strict=True)] for n in range(total)]
@@ -224,7 +224,7 @@ def _range(sizes: Sequence[int], j: int) -> range:
 
 
 def _with_rows(rows: list[Any], shape: tuple[int, ...]) -> Any:
-    """Rows in the shape of what was differentiated."""
+    """The rows of a derivative as a tensor with the output's axes first."""
     return scalar.tensor(rows, shape) if shape else rows[0]
 
 
@@ -241,7 +241,7 @@ def _rate(spec: Input, x: Vector, velocity: Vector) -> list[Scalar]:
 
 
 def _of_velocity(spec: Input, x: Vector, bar: Vector) -> list[Scalar]:
-    """The transpose of `_rate`: its columns are the rates at unit velocities."""
+    """The cotangent of an input's velocity: the transpose of `_rate`, applied to the cotangent of its entries."""
     if spec.tangents is None:
         return list(bar)
     units = _units([spec.tangents.size])
@@ -249,7 +249,7 @@ def _of_velocity(spec: Input, x: Vector, bar: Vector) -> list[Scalar]:
 
 
 def _tangent_to_spheres(spec: Input, x: Vector, rate: Vector) -> list[Scalar]:
-    """Without what would change the length of quaternions; its own transpose."""
+    """A rate or cotangent projected on the tangent spaces of the unit spheres of quaternions; the projection is symmetric."""
     kept = list(rate)
     for at in spec.quaternions:
         q, r = x[at : at + 4], rate[at : at + 4]

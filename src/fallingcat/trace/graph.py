@@ -1,4 +1,4 @@
-"""The graph of a traced computation: every value once, constants folded, signs pulled outwards.
+"""The graph of a traced computation, in which every value exists once, constants are folded, and signs are pulled outwards.
 
 A node is (operation, argument ids...), an input or a constant. Equal nodes are the same node.
 """
@@ -22,11 +22,11 @@ HOPELESS = 20_000_000
 
 
 class TooManyNodesError(Exception):
-    """There are more nodes than were allowed."""
+    """Raised when there are more nodes than were allowed."""
 
 
 class Graph:
-    """Nodes in the order they were made; arguments before users."""
+    """A graph of nodes in the order they were made, so that arguments come before their users."""
 
     def __init__(self, name: str = "function") -> None:
         self.name = name
@@ -38,7 +38,7 @@ class Graph:
         self._next: float = LARGE
         """The number of nodes at which `_check_size` is called next."""
         self.kept: list[int] = []
-        """Nodes of results that other functions have in common with this one; see `scalar.keep`."""
+        """Nodes that other functions compute in the same way; see `scalar.keep`."""
 
     def _new(self, node: Node, constant: float | None) -> int:
         index = self._known.get(node)
@@ -65,7 +65,7 @@ class Graph:
 
     @contextmanager
     def at_most(self, count: float) -> Iterator[None]:
-        """Within, `TooManyNodesError` is raised when there are so many more nodes than now."""
+        """A context in which `TooManyNodesError` is raised when more than `count` nodes have been added."""
         before = self._allowed
         self._allow(min(before, len(self.nodes) + count))
         try:
@@ -86,15 +86,15 @@ class Graph:
         return self._new(("input", position), None)
 
     def find(self, op: object, *args: int) -> int | None:
-        """The node, if it was made before."""
+        """The node of an operation if it exists, else None."""
         return self._known.get((op, *args))
 
     def raw(self, op: object, *args: int) -> int:
-        """The node as it is, shared but not rewritten."""
+        """The node of an operation, shared with equal ones but not rewritten."""
         return self._new((op, *args), None)
 
     def apply(self, op: str, *args: int) -> int:
-        """The node after the rewrite rules: the first rule that answers wins."""
+        """The node of an operation after the rewrite rules; the first rule that applies is taken."""
         constants = self.constants
         rules = SYMBOLIC[op]
         for a in args:

@@ -1,6 +1,6 @@
-"""Run a program value by value in Python: slow, obvious, and the judge of every compiled kernel.
+"""Runs a program value by value in Python: slow and simple, the reference for every compiled kernel.
 
-With a table of operations it runs on any numbers that these take: those of an array library, say.
+With another table of operations it runs on other numbers, such as those of an array library.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FLOATS: Operations = {name: op.evaluate for name, op in OPS.items()}
 
 
 def interpret(program: Program, vectors: Sequence[Sequence[Any]], operations: Operations = FLOATS) -> list[list[Any]]:
-    """One flat list per output."""
+    """Run a program on one vector per input; returns one flat list per output."""
     values: list[Any] = [x for vector in vectors for x in vector]
     if operations is FLOATS:
         values = [float(x) for x in values]
@@ -40,7 +40,7 @@ def interpret(program: Program, vectors: Sequence[Sequence[Any]], operations: Op
 
 
 def _block(op: Product | DotTable, factors: Sequence[list[Any]], operations: Operations) -> list[Any]:
-    """A product, or a table of dot products."""
+    """The entries of a product of blocks or a table of dot products."""
     result: list[Any] = [0.0] * op.size
     loops = product_loops(op) if isinstance(op, Product) else table_loops(op)
     run(loops, {"A": factors[0], "B": factors[1], "C": result}, operations)

@@ -1,12 +1,12 @@
-"""The loop language: what products of blocks and tables of dot products are lowered to, for every back end to spell.
+"""The loop language, to which products of blocks and tables of dot products are lowered, and which every back end writes.
 
     statement = For | Lookup | Let | Set | Store
     number    = Number | Local | Load | Apply
     index     = Index
 
-Arrays and locals are named, tables hold whole numbers that are known, and an index is a polynomial in whole numbers that
-have names: the variables of loops, and what was looked up in a table. Which array a name stands for, and where a block lies
-in it, is the back end's business. The order of the operations on numbers is fixed here, so that all of them round alike.
+Arrays and locals are named, tables hold constant integers, and an index is a polynomial in named integers: variables of loops,
+and integers looked up in a table. The back end decides which array a name stands for, and where a block lies in it. The order
+of floating-point operations is fixed here, so that all back ends round alike.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Index:
-    """A sum of products: (factor, names) each."""
+    """An integer index: a sum of products, each (factor, names)."""
 
     terms: tuple[tuple[int, tuple[str, ...]], ...]
 
@@ -37,12 +37,12 @@ class Index:
 
 
 def whole(value: Index | int) -> Index:
-    """A known whole number as an index."""
+    """An integer constant as an index; an index unchanged."""
     return value if isinstance(value, Index) else Index(((value, ()),) if value else ())
 
 
 def variable(name: str) -> Index:
-    """A whole number by its name."""
+    """A named integer as an index."""
     return Index(((1, (name,)),))
 
 
@@ -59,7 +59,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Local:
-    """The present value of a local."""
+    """The current value of a local."""
 
     name: str
 
@@ -89,7 +89,7 @@ Real = Number | Local | Load | Apply
 
 @dataclass(frozen=True)
 class For:
-    """name = start, ..., stop - 1."""
+    """A loop in which `name` runs from start to stop - 1."""
 
     name: str
     start: Index
@@ -99,7 +99,7 @@ class For:
 
 @dataclass(frozen=True)
 class Lookup:
-    """name = tables[table][row][column], a whole number."""
+    """name = tables[table][row][column], an integer."""
 
     name: str
     table: str
@@ -109,7 +109,7 @@ class Lookup:
 
 @dataclass(frozen=True)
 class Let:
-    """A local of the body that this stands in, with its first value."""
+    """Declares a local of the enclosing body, with its first value."""
 
     name: str
     value: Real
@@ -117,7 +117,7 @@ class Let:
 
 @dataclass(frozen=True)
 class Set:
-    """A new value of a local."""
+    """Assigns a new value to a local."""
 
     name: str
     value: Real
@@ -137,14 +137,14 @@ Statement = For | Lookup | Let | Set | Store
 
 @dataclass(frozen=True)
 class Loops:
-    """Statements, and the tables that they look into."""
+    """Statements, and the tables of integers that they read."""
 
     body: tuple[Statement, ...]
     tables: Mapping[str, tuple[tuple[int, ...], ...]]
 
 
 def loop(name: str, count: Index | int, body: Sequence[Statement], start: int = 0) -> list[Statement]:
-    """A loop; none where it would not run."""
+    """A list of one loop; empty if the loop would never run."""
     if isinstance(count, int) and count <= start:
         return []
     return [For(name, whole(start), whole(count), tuple(body))]

@@ -1,8 +1,8 @@
-"""Products of blocks and tables of dot products in the loop language.
+"""Lowers products of blocks and tables of dot products to the loop language.
 
-Left factor "A", right factor "B", and the result in "C", unless a product is told otherwise. Sums run in the order of the
-inner index, one fused multiply-add after the other. A tile of sums is formed at a time, in locals, so that a compiler can
-keep it in registers and take neighbouring columns together.
+The left factor is "A", the right factor "B", and the result "C", unless a product has other destinations. Sums run in the order
+of the inner index, one fused multiply-add after the other. One tile of sums is computed at a time, in locals, so that a compiler
+can keep it in registers and vectorize over neighbouring columns.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ from fallingcat.trace.loops import (
 )  # fmt: skip
 
 TILE_ROWS, TILE_COLUMNS = 2, 8
-"""Rows and columns of a tile of sums that are formed together."""
+"""Rows and columns of a tile of sums that are computed together, in a product."""
 TILE_DOTS = 4
-"""The same, along the columns of a job of a table."""
+"""Columns of a tile of sums that are computed together, in a job of a table."""
 
 
 Factor = Callable[[int, Index], Real]
-"""A factor of a product: (row or column of a tile, inner index) -> its entry."""
+"""A factor of a product, as a function: (row or column within a tile, inner index) -> entry."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Columns of a product that lie side by side in an array."""
+    """A run of columns of a product that are side by side in a destination array."""
 
     array: str
     first: int
     columns: int
     rows: tuple[int, ...]
-    """Where the first of them is, for every row."""
+    """Index in the array of the first column of the run, for every row."""
 
 
 def product_loops(op: Product, parts: Sequence[Part] = ()) -> Loops:
-    """C = A[rows, inner] B[:, columns]; `parts` say where it goes, if that is not C."""
+    """C = A[rows, inner] B[:, columns]; `parts` are the destinations if the result does not go to C."""
     parts = parts or [Part("C", 0, op.columns, tuple(i * op.columns for i in range(op.rows)))]
     tables: dict[str, tuple[tuple[int, ...], ...]] = {}
     body: list[Statement] = []
@@ -68,7 +68,7 @@ def product_loops(op: Product, parts: Sequence[Part] = ()) -> Loops:
 
 
 def _part(op: Product, part: Part, table: str) -> list[Statement]:
-    """The tiles of a part, in rows of tiles."""
+    """The loops over the tiles of a part, row of tiles by row of tiles."""
     body: list[Statement] = []
     for i, high in _tiles("i", op.rows, TILE_ROWS):
         row: list[Statement] = []
@@ -80,7 +80,7 @@ def _part(op: Product, part: Part, table: str) -> list[Statement]:
 
 @dataclass(frozen=True)
 class _Tiles:
-    """`count` tiles of one size, one after the other."""
+    """`count` consecutive tiles of one size along one dimension."""
 
     name: str
     count: int
@@ -93,19 +93,19 @@ class _Tiles:
 
 
 def _tiles(name: str, length: int, size: int) -> list[tuple[_Tiles, int]]:
-    """Tiles of full size, and the rest."""
+    """The tiles along a dimension and their size: those of full size, then one for the remainder, if any."""
     full, rest = divmod(length, size)
     found = [(_Tiles(name, full, size, 0), size)] if full else []
     return [*found, (_Tiles(name, 1, rest, full * size), rest)] if rest else found
 
 
 def _over(tiles: _Tiles, body: Sequence[Statement]) -> list[Statement]:
-    """Every tile, each with locals of its own."""
+    """A loop over the tiles; each tile has locals of its own."""
     return loop(tiles.name, tiles.count, body)
 
 
 def _tile(op: Product, part: Part, table: str, i: _Tiles, j: _Tiles, high: int, wide: int) -> list[Statement]:
-    """Sums of `high` rows and `wide` columns, side by side."""
+    """Compute and store one tile: the sums of `high` rows and `wide` columns."""
     sums = [(r, c, f"s{r}_{c}") for r in range(high) for c in range(wide)]
     column = op.first_column + part.first + j.index
 
@@ -130,7 +130,7 @@ def _tile(op: Product, part: Part, table: str, i: _Tiles, j: _Tiles, high: int, 
 
 
 def _each_term(op: Product, left: Factor, right: Factor, sums: list[tuple[int, int, str]], high: int) -> list[Statement]:
-    """The sums with all terms but the first."""
+    """Add all terms but the first to the sums."""
     k = variable("k")
     body: list[Statement] = []
     inner = k * _step(op.inner) + op.inner[0]
@@ -184,7 +184,7 @@ def table_loops(op: DotTable) -> Loops:
 
 
 def _columns(op: DotTable, job: Mapping[str, Index], columns: int | None) -> list[Statement]:
-    """All columns of a job: tiles where their number is known, else one by one."""
+    """The columns of a job: in tiles if their number is known here, else one by one."""
     if columns is None:
         c = variable("c")
         return [For("c", whole(0), job["columns"], tuple(_dots(op, job, c, 1)))]
@@ -195,7 +195,7 @@ def _columns(op: DotTable, job: Mapping[str, Index], columns: int | None) -> lis
 
 
 def _dots(op: DotTable, job: Mapping[str, Index], first: Index, wide: int) -> list[Statement]:
-    """Neighbouring sums of a job, and where they go."""
+    """Compute and store `wide` neighbouring sums of a job."""
     m = variable("m")
     sums = [(c, f"s{c}") for c in range(wide)]
 

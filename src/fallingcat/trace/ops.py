@@ -16,14 +16,14 @@ from fallingcat import elementary
 
 @dataclass(frozen=True)
 class Op:
-    """What an operation needs to be checked, counted and interpreted."""
+    """An operation: its number of arguments, its cost, its evaluation on floats, and its text."""
 
     arity: int
     evaluate: Callable[..., float]
     flops: int
-    """Floating-point operations it counts for; 0 for what the hardware does on the side."""
+    """Floating-point operations that it counts for; 0 for those whose cost is negligible."""
     text: str
-    """How the printer writes it."""
+    """The format in which it is printed."""
 
 
 def fused(a: float, b: float, c: float) -> float:

@@ -1,4 +1,4 @@
-"""The derivatives of every operation, as a table: what reverse and forward mode share."""
+"""The table of partial derivatives of every operation, for both reverse and forward mode."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from fallingcat.scalar import Scalar
 
 Partials = tuple[Scalar | None, ...]
 Rule = Callable[..., Partials]
-"""(y, value, *arguments) -> y times the derivative of the value by each argument; None where there is none."""
+"""(y, value, *arguments) -> y times the derivative of the value by each argument; None for a derivative that is zero."""
 
 ZERO_ROOT = 1e-170
-"""The square root of a positive number is larger."""
+"""Roots below this count as zero; the square root of any positive double is larger."""
 ZERO_SQUARE = 1e-290
 """Squared distances below this count as zero."""
 
@@ -25,19 +25,19 @@ def _div(y: Scalar, value: Scalar, a: Scalar, b: Scalar) -> Partials:
 
 
 def _sqrt(y: Scalar, root: Scalar, x: Scalar) -> Partials:
-    """1 / (2 root), and zero at zero: of all slopes of |x| the one in the middle."""
+    """y / (2 root), and zero at zero, the middle one of the slopes of |x|."""
     return (scalar.where_less(root, ZERO_ROOT, 0.0, 0.5 * y) / scalar.where_less(root, ZERO_ROOT, 1.0, root),)
 
 
 def _atan2(y: Scalar, value: Scalar, b: Scalar, a: Scalar) -> Partials:
-    """(a db - b da) / (a a + b b), and zero at the origin."""
+    """The partials of atan2(b, a), whose differential is (a db - b da) / (a a + b b); zero at the origin."""
     squared = a * a + b * b
     t = y / scalar.where_less(squared, ZERO_SQUARE, 1.0, squared)
     return t * a, -(t * b)
 
 
 def _select(y: Scalar, value: Scalar, x: Scalar, z: Scalar, a: Scalar, b: Scalar) -> Partials:
-    """Partials of the chosen value. Where a value is replaced by NaN its derivatives are NaN, too, and not zero."""
+    """The partials by the two choices. If a choice is the constant NaN, the derivative is NaN where it is chosen, not zero."""
     return None, None, scalar.where_less(x, z, y, math.nan if is_nan(b) else 0.0), scalar.where_less(x, z, 0.0, y)
 
 
@@ -60,10 +60,10 @@ PARTIALS: dict[str, Rule] = {
 
 
 def is_nan(x: Any) -> bool:
-    """Is it the constant NaN, which replaces values below a bound?"""
+    """Is x the constant NaN, which replaces values below a bound?"""
     return type(x) is float and x != x
 
 
 def is_zero(x: Any) -> bool:
-    """A derivative that is known to vanish."""
+    """Is a derivative known to be zero?"""
     return x is None or (type(x) is float and x == 0.0)

@@ -1,6 +1,6 @@
-"""A program: what remains of an algorithm after it was run on symbols for one robot.
+"""A program: the straight-line code that an algorithm becomes when it is run on symbols for one robot.
 
-Frozen, printable, checkable. Values are numbered; instruction k defines value
+A program is frozen and can be printed and verified. Values are numbered; instruction k defines value
 `first + k`, where the values before `first` are the inputs and then the constants. Fused multiply-adds
 are chosen here, so that every back end rounds alike.
 """
@@ -44,7 +44,7 @@ class Program:
     constants: tuple[float, ...]
     instructions: tuple[Instruction, ...]
     results: tuple[tuple[int, ...], ...]
-    """Per output, the value of every entry in row-major order; empty for an output that is one block as a whole."""
+    """Per output, the numbers of its entries' values in row-major order; empty for an output that is a block as a whole."""
     input_names: tuple[str, ...] = field(default=())
     kept: tuple[int, ...] = ()
     """Intermediate values that other programs compute in the same way; see `scalar.keep`."""
@@ -59,7 +59,7 @@ class Program:
         return self.input_count + len(self.constants)
 
     def counts(self) -> dict[str, int]:
-        """How often each operation occurs."""
+        """The number of instructions of each operation, by name."""
         names = (op if isinstance(op, str) else type(op).__name__.lower() for op, _ in self.instructions)
         return dict(sorted(Counter(names).items()))
 
@@ -70,7 +70,7 @@ class Program:
 
     def verify(self) -> Program:
         """Check that it is well formed; raises TraceError, returns itself."""
-        blocks: dict[int, int] = {}  # their sizes
+        blocks: dict[int, int] = {}  # value -> size
         first = self.first
         for k, (op, args) in enumerate(self.instructions):
             if isinstance(op, str):
@@ -106,7 +106,7 @@ class Program:
         return self
 
     def value_name(self, value: int) -> str:
-        """How the printer calls a value."""
+        """The printed name of a value."""
         if value < self.input_count:
             for spec in self.inputs:
                 if value < spec.size:
@@ -136,12 +136,12 @@ VERIFY_PASSES = False
 
 
 def after_pass(program: Program) -> Program:
-    """A program between two passes."""
+    """The program, verified between two passes if `VERIFY_PASSES` is set."""
     return program.verify() if VERIFY_PASSES else program
 
 
 def trace(task: Task) -> Program:
-    """Run a task on symbols and keep what its outputs need."""
+    """Run a task on symbols; the program has the nodes that its outputs need."""
     graph, vectors = symbols(task.inputs, task.name)
     try:
         flats = task.flat(vectors)
@@ -162,7 +162,7 @@ def symbols(inputs: Sequence[Input], name: str = "") -> tuple[Graph, list[list[A
 
 
 def assemble(task: Task, graph: Graph, flats: Sequence[Any]) -> Program:
-    """The program from the inputs of a task to what was computed of them, one flat sequence per output."""
+    """The program of a task whose outputs have been computed on the symbols of a graph, one flat sequence per output."""
     try:
         outputs = [_output_block(graph, j, x) or [_index(graph, e) for e in x] for j, x in enumerate(flats)]
     except TypeError as error:
@@ -174,7 +174,7 @@ def assemble(task: Task, graph: Graph, flats: Sequence[Any]) -> Program:
 
 
 def _output_block(graph: Graph, j: int, value: Any) -> list[int] | None:
-    """The block that is output j as a whole, as a node that nothing else uses."""
+    """The node of a table that is output j as a whole and has no other use; None if the output is no whole block."""
     if not isinstance(value, Block):
         return None
     check_graph(graph, value)
@@ -184,7 +184,7 @@ def _output_block(graph: Graph, j: int, value: Any) -> list[int] | None:
         return None
     if not op.jobs:
         return [graph.constant(0.0)] * op.size
-    if op.add:  # sums are formed in the workspace, where every state is once, and copied
+    if op.add:  # sums are accumulated in the workspace and then copied to the output
         one = graph.raw(Pack(1, 1), graph.constant(1.0))
         rows = tuple(Dots(0, start, op.slab, start, 1) for start in range(0, op.size, op.slab))
         return [graph.raw(DotTable(op.size, 1, op.size, rows, op.slab, output=j), one, value.index)]
@@ -209,11 +209,11 @@ def _taint(graph: Graph, outputs: list[list[int]], inputs: int) -> None:
     unused = [i for i in range(inputs) if i not in used]
     guards = [i for i in used if is_nan_below_a_bound(graph, i)]
     if graph.kept:
-        graph.kept += guards  # which of them the first entry needs is not the same in all functions
+        graph.kept += guards  # functions with a common core all compute all of them
     node: Any = graph.nodes[target[0]]
     in_table = isinstance(node[0], DotTable)
     if guards:
-        reached = set() if in_table else _needed(graph, [target[:1]])  # what a table needs, its first entry may not
+        reached = set() if in_table else _needed(graph, [target[:1]])  # its first entry may need less than the table
         unused += [i for i in guards if i not in reached]
     if not unused:
         return
@@ -227,11 +227,11 @@ def _taint(graph: Graph, outputs: list[list[int]], inputs: int) -> None:
 
 
 def _taint_table(graph: Graph, node: Any, total: Any, place: int = 0) -> int:
-    """A table of dot products with a number added to the right factor of the entry at a place."""
+    """The table of dot products with `total` added to the first number of the right factor of the entry at a place."""
     table, left, right = node
     op, *args = graph.nodes[right]
     at = table.column_of(place)
-    if isinstance(op, DotTable):  # a copy of all its entries
+    if isinstance(op, DotTable):  # the table is a copy of another one
         return graph.raw(table, left, _taint_table(graph, (op, *args), total, at))
     if at is None:  # no job writes there: the number gets a column of its own
         at, width = table.right_width, table.right_width
@@ -243,7 +243,7 @@ def _taint_table(graph: Graph, node: Any, total: Any, place: int = 0) -> int:
 
 
 def _needed(graph: Graph, outputs: list[list[int]]) -> set[int]:
-    """All that the outputs depend on. Arguments are older than their users, so one look at each node, newest first, is enough."""
+    """All nodes that the outputs depend on. Arguments are older than their users, so one pass, newest first, finds them."""
     needed = {i for flat in outputs for i in flat}
     nodes: list[Any] = graph.nodes
     for i in range(max(needed, default=-1), -1, -1):
@@ -255,7 +255,7 @@ def _needed(graph: Graph, outputs: list[list[int]]) -> set[int]:
 
 
 def _extract(task: Task, graph: Graph, outputs: list[list[int]]) -> Program:
-    """Number the needed nodes, fusing products into the sums that alone use them."""
+    """The program of the needed nodes, with products fused into sums that are their only use."""
     nodes: list[Any] = graph.nodes
     live = sorted(_needed(graph, outputs))
     fused, swallowed = _choose_fused(nodes, live, {i for flat in outputs for i in flat})
@@ -286,7 +286,7 @@ def _extract(task: Task, graph: Graph, outputs: list[list[int]]) -> Program:
 
 
 def _choose_fused(nodes: list[Any], live: list[int], kept: set[int]) -> tuple[dict[int, Any], set[int]]:
-    """Which sums become fused multiply-adds, and which products disappear into them."""
+    """The sums that become fused multiply-adds, with their instructions, and the products fused into them."""
     uses = Counter(chain.from_iterable(nodes[i][1:] for i in live if nodes[i][0] not in ("const", "input")))
     fused: dict[int, Any] = {}
     swallowed: set[int] = set()
@@ -299,7 +299,7 @@ def _choose_fused(nodes: list[Any], live: list[int], kept: set[int]) -> tuple[di
         if op not in ("add", "sub"):
             continue
         _, a, b = nodes[i]
-        # Of two products keep the older one: its value is there earlier.
+        # Of two products the newer one is fused: the value of the older one is available earlier.
         if free(b):
             fused[i] = ("fma" if op == "add" else "fnma", nodes[b][1], nodes[b][2], a)
             swallowed.add(b)

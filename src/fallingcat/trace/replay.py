@@ -1,6 +1,6 @@
-"""Run a traced program again, on any scalar: what its derivatives are made of.
+"""Runs a traced program again, on any scalar, and keeps all values, from which its derivatives are computed.
 
-Blocks are flat lists, or blocks again where the scalars are symbols: products and listed dot products stay loops.
+Blocks are flat lists, or blocks again if the scalars are symbols: products and listed dot products remain loops.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ from fallingcat.trace.program import Program
 class Replay:
     """All values of a program, ready to be differentiated.
 
-    What only a choice uses is kept harmless where it is not chosen: there a division by zero or the root of a negative number
-    is done with another number, so that zero times its derivative is zero. Where it is chosen, the program itself divides by
-    zero.
+    A value that is used by choices only (`select`) must not give NaN where it is not chosen: there the divisor zero, or the root
+    of a negative number, is replaced, so that zero times its derivative is zero.
     """
 
     def __init__(self, program: Program, inputs: Sequence[Scalar]) -> None:
         self.program = program
         self.values: list[Any] = [*inputs, *program.constants]
-        """Inputs, constants, and what the instructions compute."""
+        """All values: inputs, constants, and the results of the instructions."""
         self.arguments: list[list[Any]] = []
         """The arguments of every instruction."""
         harmless = chosen_from(program)
@@ -66,7 +65,7 @@ def _block(op: Any, x: list[Any]) -> Any:
     if isinstance(op, Product):
         return flat(scalar.matmul(*factors(op, *x), negate=op.negate))
     if op.output is not None:
-        return None  # nothing else uses it
+        return None  # it is an output, and no other value uses it
     return scalar.dots(x[0], rows(op, x[1]), op.jobs, op.size, op.slab, op.add, op.side)
 
 
@@ -86,7 +85,7 @@ def rows(op: DotTable, b: Sequence[Scalar]) -> list[list[Scalar]]:
 
 
 def is_copy(op: DotTable, left: Sequence[Scalar]) -> bool:
-    """Is it an output that repeats a block, once one? See `program.assemble`."""
+    """Is the table an output that copies a block (its left factor is the number one)? See `program.assemble`."""
     one = len(left) == 1 and type(left[0]) is float and left[0] == 1.0
     return op.output is not None and one and all((job.left, job.right, job.step) == (0, job.place, 1) for job in op.jobs)
 

@@ -21,7 +21,7 @@ Rule = Callable[..., "int | None"]
 
 
 def fold(op: str) -> Rule:
-    """Operations on constants are done now."""
+    """The rule that evaluates an operation whose arguments are all constants."""
     evaluate = OPS[op].evaluate
 
     def rule(g: Graph, *args: int) -> int | None:
@@ -34,7 +34,7 @@ def fold(op: str) -> Rule:
 
 
 def negated(g: Graph, a: int) -> int | None:
-    """The x of a node -x."""
+    """The x of a node -x; None for other nodes."""
     node: Any = g.nodes[a]
     return node[1] if node[0] == "neg" else None
 
@@ -57,7 +57,7 @@ def add_negated(g: Graph, a: int, b: int) -> int | None:
 
 
 def order(op: str) -> Rule:
-    """Commutative operations take their arguments in the order of their birth."""
+    """The rule that orders the arguments of a commutative operation by their ids."""
 
     def rule(g: Graph, a: int, b: int) -> int | None:
         return g.raw(op, a, b) if a <= b else g.raw(op, b, a)
@@ -139,7 +139,7 @@ def div_negated(g: Graph, a: int, b: int) -> int | None:
 
 
 def div_guarded(g: Graph, a: int, b: int) -> int | None:
-    """c / (x if bound < x else NaN) = c / x if bound < x else NaN: nothing waits for the comparison before it divides."""
+    """c / (x if bound < x else NaN) = c / x if bound < x else NaN: so the division does not wait for the comparison."""
     if g.constants[a] is None or not is_guard(g, b):
         return None
     node: Any = g.nodes[b]
@@ -147,13 +147,13 @@ def div_guarded(g: Graph, a: int, b: int) -> int | None:
 
 
 def is_guard(g: Graph, i: int) -> bool:
-    """Is this a number that is replaced by NaN where another one is not large enough?"""
+    """Is the node a guard: a number, or NaN where the number (or, for a quotient, one of its arguments) is not above a bound?"""
     node: Any = g.nodes[i]
     return is_nan_below_a_bound(g, i) and node[2] in (node[3], *_arguments(g, node[3]))
 
 
 def is_nan_below_a_bound(g: Graph, i: int) -> bool:
-    """Is this NaN where some number is not larger than a bound: a guard, or a derivative of one?"""
+    """Is the node NaN where some number is not above a bound? Guards are, and derivatives of guards."""
     node: Any = g.nodes[i]
     if node[0] != "select" or g.constants[node[2]] is not None:
         return False
@@ -162,7 +162,7 @@ def is_nan_below_a_bound(g: Graph, i: int) -> bool:
 
 
 def _arguments(g: Graph, i: int) -> tuple[Any, ...]:
-    """What a quotient is made of."""
+    """The arguments of a quotient; none for other nodes."""
     node: Any = g.nodes[i]
     return node[1:] if node[0] == "div" else ()
 
@@ -188,7 +188,7 @@ def cos_negated(g: Graph, a: int) -> int | None:
 
 
 def select_known(g: Graph, x: int, y: int, a: int, b: int) -> int | None:
-    """A choice that is known, or that does not matter."""
+    """A choice with constant comparison, or with two equal alternatives."""
     cx, cy = g.constants[x], g.constants[y]
     if cx is not None and cy is not None:
         return a if cx < cy else b
@@ -210,10 +210,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
 }
 
 _FOR_CONSTANTS = (add_zero, mul_trivial, div_trivial)
-"""Rules, besides folding, that answer only if some argument is a constant."""
+"""Rules, besides folding, that apply only if some argument is a constant."""
 
 SYMBOLIC: dict[str, tuple[Rule, ...]] = {
     op: tuple(rule for rule in rules if rule not in _FOR_CONSTANTS and not getattr(rule, "folds", False))
     for op, rules in RULES.items()
 }
-"""The same table without the rules that need a constant."""
+"""`RULES` without the rules that need a constant argument."""

@@ -1,8 +1,8 @@
-"""Sums of products start from what they are added to.
+"""A pass that starts sums of products from the value that they are added to.
 
     x + (a b + c d): multiply, fused multiply-add, add      becomes      (x + a b) + c d: two fused multiply-adds
-Sums of two or three products are what cross products and rotations are made of, and they are added to something more often than
-not: one instruction in ten goes. The terms stay in their order, each product is still rounded with the sum it joins.
+Cross products and rotations consist of sums of two or three products, most of which are added to another value: the pass removes
+one instruction in ten. The terms keep their order, and each product is still rounded together with the sum that it joins.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 Instruction = tuple[Any, tuple[int, ...]]
 
 LONGEST = 6
-"""Products in a sum that is taken apart: what it needs must stay in registers until the sum is used."""
+"""Largest number of products in a sum that is moved: its factors must stay in registers until the sum is used."""
 
 
 class Term(NamedTuple):
-    """A product with its sign, and the value that was computed where it joined the sum."""
+    """A product with its sign, and the number of the value that adds it to the sum."""
 
     positive: bool
     left: int
@@ -28,11 +28,11 @@ class Term(NamedTuple):
 
 
 Program = tuple[tuple[Instruction, ...], tuple[tuple[int, ...], ...], tuple[int, ...]]
-"""Instructions, results, and which of the kept values are left."""
+"""Instructions, results, and those of the kept values that still exist."""
 
 
 class Start(NamedTuple):
-    """A sum of products that starts from another value, which is added or taken away."""
+    """A sum of products that starts from another value, which is added (`added`) or subtracted."""
 
     added: bool
     other: int
@@ -42,7 +42,7 @@ class Start(NamedTuple):
 def start_sums(
     first: int, instructions: Sequence[Instruction], results: Sequence[Sequence[int]], kept: Sequence[int] = ()
 ) -> Program:
-    """The instructions and results of an equal program with fewer instructions; values are numbered from `first`."""
+    """The instructions, results and kept values of an equivalent program with fewer instructions; `first` numbers the first."""
     uses = Counter(chain.from_iterable(args for _, args in instructions))
     uses.update(value for flat in results for value in flat)
     sums: dict[int, list[Term]] = {}
@@ -62,7 +62,7 @@ def start_sums(
 
 
 def _terms(op: Any, args: tuple[int, ...], value: int, sums: dict[int, list[Term]]) -> list[Term] | None:
-    """The products that a value is the sum of, if nothing else is in it."""
+    """The products whose sum a value is; None if it has other terms."""
     if op == "mul":
         return [Term(True, args[0], args[1], value)]
     if op not in ("fma", "fms", "fnma") or args[2] not in sums:
@@ -74,7 +74,7 @@ def _terms(op: Any, args: tuple[int, ...], value: int, sums: dict[int, list[Term
 
 
 def _start(op: str, args: tuple[int, ...], sums: dict[int, list[Term]]) -> Start | None:
-    """For x + sum, x - sum and sum - x."""
+    """The sum that starts from x, for an operation x + sum, x - sum or sum - x; None if that is not possible."""
     for other, taken in (args, args[::-1]):
         terms = sums.get(taken, [])
         if len(terms) < 2:

@@ -32,7 +32,7 @@ def push_forward(run: Replay, tangents: Sequence[Scalar]) -> list[Sequence[Scala
 
 
 def _operation(op: str, value: Scalar, x: list[Scalar], dx: list[Scalar]) -> Scalar:
-    """The sum of the derivatives by each argument times its tangent."""
+    """The tangent of an operation: the sum over its arguments of derivative times tangent."""
     if all(map(is_zero, dx)):
         return 0.0
     if op == "select":
@@ -55,7 +55,7 @@ def _block(op: Any, x: list[Any], dx: list[Any]) -> Any:
         return [a + b for a, b in zip(first, second, strict=True)]
     if is_copy(op, x[0]):
         return dx[1]
-    # dA . B + A . dB: one table, with both left factors one after the other and both right factors side by side
+    # dA . B + A . dB is one table, with both left factors concatenated and both right factors side by side
     A, dA, B, dB = list(x[0]), list(dx[0]), rows(op, x[1]), rows(op, dx[1])
     both = [[*b, *db] for b, db in zip(B, dB, strict=True)]
     jobs = [job._replace(left=job.left + len(A)) for job in op.jobs]
@@ -64,7 +64,7 @@ def _block(op: Any, x: list[Any], dx: list[Any]) -> Any:
 
 
 def _mirror(op: DotTable, block: Any) -> Any:
-    """Entries below the diagonal of a symmetric matrix repeat those above; tables that add do not mirror."""
+    """The block with the entries above the diagonal of a symmetric matrix copied below it, as tables that add do not mirror."""
     if not op.side:
         return block
     found = list(block)
