@@ -1,1 +1,1 @@
-"""What a user passes and gets: arguments, memory of results, runs without compiled code."""
+"""Arrays at the interface: conversion of arguments, memory of results, and runs without compiled code."""

@@ -1,7 +1,7 @@
-"""From what a user passes to rows of numbers: conversion, broadcasting, checks, and the errors they raise.
+"""Arguments of a call to rows of numbers: conversion, broadcasting, checks, and the errors they raise.
 
-Shared by the eager runner and the compiled kernels, so that both accept the same things and refuse
-them with the same words.
+The eager runner and the compiled kernels share this module, so that both accept the same arguments and raise
+the same errors.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CHUNK = 4096
 
 @dataclass(frozen=True)
 class Batch:
-    """Checked arguments: arrays of float64 or convertible, with their common batch axes."""
+    """Checked arguments: arrays of float64, or of a dtype that converts to it, with their common batch axes."""
 
     arrays: tuple[NDArray[Any], ...]
     shape: tuple[int, ...]
@@ -43,7 +43,7 @@ class Batch:
     """The arguments as 2-d float64 arrays without a copy (one row when broadcast), or None where a copy is needed."""
 
     def chunks(self) -> Iterator[tuple[slice, list[Array]]]:
-        """The arguments row by row in pieces of contiguous float64."""
+        """The arguments as contiguous float64 arrays, `CHUNK` rows at a time, with the slice of rows."""
         for start in range(0, self.count, CHUNK):
             stop = min(start + CHUNK, self.count)
             index = np.unravel_index(np.arange(start, stop), self.shape) if self.shape else ()
@@ -58,7 +58,7 @@ class Batch:
 def in_order(
     task: Task, values: tuple[Any, ...], named: Mapping[str, Any], defaults: Mapping[str, Any] = NOTHING
 ) -> tuple[Any, ...]:
-    """The arguments by position: those given by name in their places, defaults where a call leaves some out."""
+    """All arguments by position: those given by name are inserted, and missing ones take their defaults."""
     names = [i.name for i in task.inputs]
     for name in named:
         if name not in names:
@@ -121,7 +121,7 @@ def _array(name: str, spec: Input, value: Any) -> NDArray[Any]:
 
 
 def real_array(name: str, value: Any) -> Array:
-    """The real numbers of an argument that no task describes, as float64; the rest is refused in the same words."""
+    """An argument that belongs to no task as an array of float64; other values than real numbers raise the same errors."""
     refuse_non_numpy("", name, value)
     return _real(name, value, "an array of real numbers").astype(np.float64, copy=False)
 
@@ -174,7 +174,7 @@ def check_quaternions(task: Task, arrays: Sequence[NDArray[Any]]) -> None:
 
 
 def _check_one(name: str, spec: Input, q: list[Any], low: float, high: float) -> None:
-    """The same for one state, where arrays would take ten times as long."""
+    """`check_quaternions` for one state, on floats: arrays would take ten times as long."""
     for at in spec.quaternions:
         x, y, z, w = map(float, q[at : at + 4])
         squared = x * x + y * y + z * z + w * w  # overflows to infinity, in silence
@@ -197,7 +197,7 @@ def refuse_quaternion(which: str, length: float) -> None:
 def check_out(task: Task, shape: tuple[int, ...], out: Any) -> tuple[Array, ...]:
     """The arrays to write results into, checked; new ones when none were given.
 
-    They are plain arrays over the memory of the given ones: a subclass may say of itself what it likes.
+    They are plain ndarrays on the memory of the given ones, because a subclass may misreport its shape or strides.
     """
     full = [(*shape, *o.shape) for o in task.outputs]
     if out is None:
@@ -217,7 +217,7 @@ def check_out(task: Task, shape: tuple[int, ...], out: Any) -> tuple[Array, ...]
 
 
 def _plain_out(name: str, output: str, given: Any, shape: tuple[int, ...]) -> Array:
-    """The base array of what was given for an output, if results of that shape can be written into it."""
+    """The array given for an output as a plain ndarray; raises if results of that shape cannot be written into it."""
     expected = f"a float64 array of shape {shape}"
     if not isinstance(given, np.ndarray):
         raise InputError(f"{name}: out for {output} does not fit", expected=expected, got=type(given).__name__)
@@ -237,7 +237,7 @@ def _plain_out(name: str, output: str, given: Any, shape: tuple[int, ...]) -> Ar
 
 
 def _overlaps_itself(a: Array) -> bool:
-    """Do several entries share an address? Not if every stride is longer than all shorter strides together reach."""
+    """Do several entries share an address? They do not if every stride exceeds the extent of all shorter strides together."""
     reach = a.itemsize
     steps = sorted((abs(step), n) for step, n in zip(a.strides, a.shape, strict=True) if n > 1)
     for step, n in steps:
@@ -260,7 +260,7 @@ def _share_memory(a: Array, b: Array) -> bool:
 
 
 def answer(task: Task, results: tuple[Array, ...], out: Any) -> Any:
-    """What a call returns: the results, or the very arrays that were given for them, in the form of the task."""
+    """The return value of a call: the results, or the arrays given as `out`, as an array or the task's named tuple."""
     given = results if out is None else out if isinstance(out, tuple) else (out,)
     if task.results is not None:
         return task.results(*given)

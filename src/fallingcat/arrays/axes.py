@@ -1,4 +1,4 @@
-"""The batch axes that arguments have in common."""
+"""The common batch axes of arguments."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from fallingcat.errors import InputError
 
 MAX_AXES = 32 if int(np.__version__.partition(".")[0]) >= 2 else 28
-"""Batch axes at most: NumPy broadcasts no more than 32, and up to version 1 the axes of a result count among them."""
+"""Largest number of batch axes: NumPy broadcasts at most 32, and up to version 1 the axes of a result count among them."""
 
 
 def common_axes(where: str, shapes: Mapping[str, tuple[int, ...]], core: int = 1) -> tuple[int, ...]:
-    """The batch shape of named arguments with so many core axes at the end; an error says which do not broadcast."""
+    """The common batch shape of named arguments whose last `core` axes are core axes; an error names those that do not fit."""
     for name, shape in shapes.items():
         if len(shape) - core > MAX_AXES:
             raise InputError(

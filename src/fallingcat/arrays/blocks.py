@@ -1,4 +1,4 @@
-"""Dask arrays: a function of blocks of states as a lazy array, or several, blockwise over the leading axes."""
+"""Dask arrays: a function of blocks of states becomes one or several lazy arrays, blockwise over the leading axes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Argument:
     name: str
     value: Any
     core: int
-    """Its last axes, which belong to one state; those before are batch axes."""
+    """Number of last axes that belong to one state; those before are batch axes."""
 
 
 def probe(function: Callable[..., Any], shared: SharedObject, arguments: Sequence[Argument]) -> Any:
-    """What a function returns for a batch of no states: shapes, or the error that is to be raised before anything starts."""
+    """The result of a function for an empty batch: it has the shapes, and errors are raised before anything is computed."""
     return function(*map(_no_states, arguments), shared=shared)
 
 
@@ -45,7 +45,7 @@ def _no_states(argument: Argument) -> Any:
     if value.dtype.kind not in "fiub":
         raise InputError(f"{argument.name} does not hold real numbers", expected="real numbers", got=f"dtype {value.dtype}")
     if len(value.shape) < argument.core:
-        return np.zeros(value.shape, dtype=value.dtype)  # one axis is missing: refused as any such array is
+        return np.zeros(value.shape, dtype=value.dtype)  # an axis is missing: the function refuses it as it refuses a NumPy array
     core = value.shape[len(value.shape) - argument.core :]
     if any(isinstance(n, float) and math.isnan(n) for n in core):
         raise InputError(f"{argument.name} has a last axis of unknown length", hint="x.compute_chunk_sizes() finds it")
@@ -68,7 +68,7 @@ def blockwise(function: Callable[..., Any], where: str, shared: SharedObject, ar
 
 
 def _same_blocks(where: str, arguments: Sequence[Argument], arrays: Sequence[Any]) -> None:
-    """Arrays of unknown length meet block by block: refuse those that cannot. The rest is compared when the blocks are there."""
+    """Refuse arrays of unknown length whose blocks cannot match; unknown lengths are compared when the blocks are computed."""
     chunks = [(a.name, x.chunks[: x.ndim - a.core]) for a, x in zip(arguments, arrays, strict=True)]
     for axis in range(1, max(len(c) for _, c in chunks) + 1):
         several = [(name, c[-axis]) for name, c in chunks if len(c) >= axis and c[-axis] != (1,)]
@@ -134,7 +134,7 @@ def _build(
 
 
 class _Block:
-    """A function of whole blocks: axes of a state have one block, which comes in a list for each of them."""
+    """A function as Dask calls it on blocks: an axis of a state has one block, in a list of length one per such axis."""
 
     def __init__(
         self, function: Callable[..., Any], where: str, cores: Sequence[int], ones: Sequence[tuple[bool, ...]] | None
@@ -156,7 +156,7 @@ class _Block:
         return tuple(result) if isinstance(result, tuple) else np.asarray(result)
 
     def _compare(self, blocks: Sequence[Any], ones: Sequence[tuple[bool, ...]]) -> None:
-        """Check blocks whose lengths were unknown before: an axis that was not known to have length 1 is not broadcast."""
+        """Check blocks whose lengths were unknown: an axis of length 1 is broadcast only if that length was known before."""
         found: dict[int, int] = {}
         for block, core, single in zip(blocks, self.cores, ones, strict=True):
             for axis, length in enumerate(reversed(block.shape[: block.ndim - core])):

@@ -1,4 +1,4 @@
-"""Run a task state by state on Python floats: slow, plain, and the reference for everything compiled."""
+"""Runs a task state by state on Python floats: slow and simple, the reference for compiled code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(task: Task, values: Sequence[Any], out: Any = None) -> Any:
             for flat, column in zip(flats, columns, strict=True):
                 flat[where.start + row] = column
     for result, flat in zip(results, flats, strict=True):
-        if not result.flags.c_contiguous:  # reshape made a copy
+        if not result.flags.c_contiguous:  # then reshape made a copy
             result[...] = flat.reshape(result.shape)
     check_results(task, batch.arrays, results, batch.shape)
     return answer(task, results, out)

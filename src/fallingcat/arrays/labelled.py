@@ -1,4 +1,4 @@
-"""xarray objects: a function of states by the names of their axes, with labels on what comes out."""
+"""xarray objects: calls a function with axes matched by name, and labels its results."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Axis:
 
     dim: str
     labels: tuple[str, ...] = ()
-    """One for each entry, if they have names."""
+    """The names of the entries, if they have names."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The name of an array, its axes, and what is said about it."""
+    """The name of an array, the axes of one state, and its attributes."""
 
     name: str
     axes: tuple[Axis, ...]
@@ -32,7 +32,7 @@ class Labels:
 def apply(
     run: Callable[..., Any], where: str, arguments: Sequence[Argument], inputs: Sequence[Labels], outputs: Sequence[Labels]
 ) -> Any:
-    """`run(*arrays)` on the arrays within xarray objects; batch axes meet by their names, and keep their coordinates."""
+    """`run(*arrays)` on the arrays in xarray objects; batch axes are matched by name, and keep their coordinates."""
     import xarray as xr
 
     values, dims = [], []
@@ -67,7 +67,7 @@ def _same_coordinates(xr: Any, where: str, arguments: Sequence[Argument], values
 
 
 def _own_axes(xr: Any, where: str, argument: Argument, labels: Labels, core: Sequence[str]) -> Any:
-    """The array with the axes of a state in the robot's order and under names that no other argument has."""
+    """The argument with entries in the robot's order, and the axes of a state renamed so that no other argument has them."""
     value = argument.value
     wanted = [axis.dim for axis in labels.axes]
     if value.ndim < argument.core:
@@ -84,7 +84,7 @@ def _own_axes(xr: Any, where: str, argument: Argument, labels: Labels, core: Seq
 
 
 def _in_order(where: str, name: str, value: Any, dim: str, axis: Axis) -> Any:
-    """Entries by their labels, where these are the robot's in another order."""
+    """The array with its entries sorted by label into the robot's order."""
     labels = tuple(map(str, value.indexes[dim]))
     if labels == axis.labels:
         return value
@@ -98,7 +98,7 @@ def _in_order(where: str, name: str, value: Any, dim: str, axis: Axis) -> Any:
 
 
 def _unused_names(labels: Labels, batch: set[str]) -> Labels:
-    """Names of axes that no batch axis has."""
+    """The labels with axes renamed that have the name of a batch axis."""
     axes = tuple(Axis(a.dim + "_of_result" if a.dim in batch else a.dim, a.labels) for a in labels.axes)
     return Labels(labels.name, axes, labels.attrs)
 

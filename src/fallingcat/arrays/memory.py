@@ -24,27 +24,27 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 SMALL = 1 << 14
-"""Bytes below which the C library serves allocations from its own pool."""
+"""Bytes below which memory is not recycled here, as the C library serves such allocations from its own pool."""
 
 LIMIT = 1 << 26
-"""Bytes of free memory that are cached at most; a larger result is allocated by the system and returned to it."""
+"""Largest amount of free memory in the pool, in bytes; larger results are allocated by the system and returned to it."""
 
 KEPT = 16
-"""Free blocks of one size that are cached."""
+"""Largest number of free blocks of one size in the pool."""
 
 ALIGNMENT = 64
-"""Bytes: a cache line."""
+"""Alignment in bytes: a cache line."""
 
 
 class _Watch(weakref.ref[Array]):
-    """A weak reference to the array that all views of a result hold, with the memory of that array."""
+    """A weak reference to the base array that all views of a result keep alive, together with that array's memory."""
 
     __slots__ = ("memory",)
     memory: ctypes.Array[ctypes.c_char]
 
 
 class Memory:
-    """A pool of memory that has held results, by its size."""
+    """A pool of the memory of earlier results, by size."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
@@ -82,7 +82,8 @@ class Memory:
         return result
 
     def _reclaim(self, size: int) -> Any:
-        """Memory of that size from a result that was deallocated; other memory is cached. An interrupt may drop some of it."""
+        """Move the memory of deallocated results to the pool, but return one block of that size, if any. An interrupt may drop
+        some of it."""
         found = None
         while self._ended:
             try:
@@ -117,4 +118,4 @@ class Memory:
 
 
 RESULTS = Memory()
-"""What all kernels share."""
+"""The pool of all kernels."""

@@ -1,6 +1,6 @@
-"""Arrays that are not NumPy's, recognised by the module of their type: nothing is imported for it.
+"""Arrays of other libraries, recognised by the module of their type, without importing any.
 
-Arguments are checked where they would be converted, so that NumPy arrays never come here. Arrays of Dask and xarray are lazy:
+Arguments are checked where they would be converted, so that NumPy arrays skip the check. Arrays of Dask and xarray are lazy:
 their numbers may be on a disk, on another machine, or not computed yet. Arrays of JAX, PyTorch and CuPy carry gradients, or are
 on another device; matrices of CasADi are symbols, or columns. Converting either in silence would be wrong.
 """
@@ -21,11 +21,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class LazyArrayError(InputError):
-    """An argument belongs to Dask or xarray. The methods of a robot catch this and build what is to be computed later."""
+    """Raised for an argument of Dask or xarray. The methods of a robot catch it and build a lazy result."""
 
 
 def library(value: Any) -> str:
-    """The library that a value's type, or one that it derives from, comes from, if it is none of NumPy's; else an empty text."""
+    """The library that defines a value's type, or a base of it, if it is one of those listed here; else an empty text."""
     return _library(cast(Hashable, type(value)))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from fallingcat.errors import InputError
 
 KEPT = 16
-"""Objects in the cache of a process; beyond, the oldest is dropped."""
+"""Largest number of objects in the cache of a process; the oldest is dropped."""
 
 _cached: OrderedDict[str, Any] = OrderedDict()
 
@@ -29,7 +29,7 @@ class SharedObject:
 
     @property
     def value(self) -> Any:
-        """The object, in this process."""
+        """The object itself, unpickled or from the cache of this process."""
         if self._value is None:
             self._value = _received(self.token, self.version, self._content)
         return self._value
@@ -39,7 +39,7 @@ class SharedObject:
 
     def __reduce__(self) -> Any:
         if not self._content:
-            import cloudpickle  # comes with Dask; functions of a notebook travel, too
+            import cloudpickle  # comes with Dask, and pickles functions that are defined in a notebook
 
             self._content = cloudpickle.dumps(self._value)
         return SharedObject, (self.token, None, self.version, self._content)
@@ -62,5 +62,5 @@ def _received(token: str, version: str, content: bytes) -> Any:
 
 
 def identity(shared: SharedObject) -> SharedObject:
-    """The task that holds the object: on a cluster the tasks that depend on it share one copy in each process."""
+    """The Dask task that returns the object: the tasks that depend on it share one copy per process."""
     return shared

@@ -1,6 +1,6 @@
-"""Results that are NaN because the mass matrix is singular there: an error for one state, one warning for a batch.
+"""Results that are NaN because the mass matrix is singular: an error for one state, one warning for a batch.
 
-Of a batch, the first entry of the first output is checked: a singular state makes that one NaN, too (`trace.program`).
+In a batch only the first entry of the first output is checked, which a singular state always makes NaN (`trace.program`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fallingcat.errors import SingularError, SingularWarning
 from fallingcat.task import Task
 
 TRIES = 64
-"""States of a batch that are examined at most."""
+"""Largest number of states of a batch that are examined."""
 HINT = "give the links rotational inertia, or stay away from it; 'fallingcat doctor' names the suspects"
 
 
@@ -46,7 +46,7 @@ def check_batch(task: Task, arrays: Sequence[NDArray[Any]], shape: tuple[int, ..
 
 
 def check_results(task: Task, arrays: Sequence[NDArray[Any]], outs: Sequence[NDArray[Any]], shape: tuple[int, ...]) -> None:
-    """The same for one state or many."""
+    """`check_state` or `check_batch`, depending on the batch shape."""
     if shape:
         check_batch(task, arrays, shape, outs)
     else:
