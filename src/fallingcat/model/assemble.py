@@ -1,7 +1,7 @@
-"""From a description to a model: choose the base, weld what cannot move, number what can.
+"""From a description to a model: choose the base, weld links between which nothing moves, number the coordinates.
 
-Any link may be the base. The joints on the way from the file's root to the base are then seen from
-their other side; the order of the coordinates is that of the file, whatever the base.
+Any link may be the base. The joints on the path from the file's root to the base are then reversed;
+the order of the coordinates is that of the file, whatever the base.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from fallingcat.text import printable, shown
 Array = NDArray[np.float64]
 LockValue = float | Sequence[float]
 Floating = bool | Literal["auto"]
-"""Does the base float? "auto": unless the description joins it to the world."""
+"""Does the base float? With "auto" it does unless the description joins it to the world."""
 GRAVITY = (0.0, 0.0, -9.81)
 
 
@@ -77,12 +77,12 @@ CANONICAL: dict[str, Callable[[Joint], tuple[J.JointModel, Mat]]] = {
     "spherical": lambda joint: (J.Spherical(), IDENTITY),
     "floating": lambda joint: (J.FreeFlyer(), IDENTITY),
 }
-"""Per type of the description: the joint model and the turn A of its frame that makes the axis a coordinate axis."""
+"""Per joint type of a description: the joint model, and the rotation A of its frame that makes the axis a coordinate axis."""
 
 
 @dataclass(frozen=True)
 class Coordinate:
-    """Where a movable joint's coordinates live."""
+    """The place of a movable joint's coordinates in q and nu."""
 
     q_at: int
     nu_at: int
@@ -100,7 +100,7 @@ def assemble(
     lock: Mapping[str, LockValue] | None = None,
     joint_dynamics: bool = False,
 ) -> Model:
-    """The model of a description that the doctor found no errors in."""
+    """The model of a description in which the doctor found no errors."""
     if lock is not None and not isinstance(lock, Mapping):
         raise InputError("lock does not fit", expected="a mapping from joint names to positions", got=type(lock).__name__)
     choice = Choice(description, joints, lock or {})
@@ -147,7 +147,7 @@ def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
 
 
 def _numbers(value: object) -> Array:
-    """An array of numbers; one that is not finite when the value holds anything else."""
+    """The value as an array of float64; NaN if it is not numeric, so that checks for finite numbers refuse it."""
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -165,7 +165,7 @@ def _base_link(description: Description, base: str | None) -> str:
 
 
 def _refuse_weightless_base(name: str, bodies: Sequence[Body], root: str, floating: bool) -> None:
-    """A massless floating base with one neighbour can move without moving any mass."""
+    """Refuse a massless floating base with at most one neighbour: it can move without moving any mass."""
     if not floating or bodies[0].inertia.mass > 0.0:
         return
     if len(bodies) == 1:
@@ -179,13 +179,13 @@ def _refuse_weightless_base(name: str, bodies: Sequence[Body], root: str, floati
 
 
 class Choice:
-    """Which joints move, in which order, and where the others are locked."""
+    """The joints that move, in the order of their coordinates, and the positions at which the others are locked."""
 
     def __init__(self, description: Description, joints: Iterable[str] | None, lock: Mapping[str, LockValue]) -> None:
         self.by_name = {joint.name: joint for joint in description.joints}
         followers = resolve(description.joints)
         self.master = {name: how for name, how in followers.items() if self.by_name[name].type != "fixed"}
-        # A mapping to nothing: a set that keeps its order.
+        # A dict as an ordered set.
         free = dict.fromkeys(j.name for j in description.joints if j.type != "fixed" and j.name not in self.master)
         self._check_names("lock", lock, free)
         if joints is None:
@@ -222,7 +222,7 @@ class Choice:
         return [float(x) for x in q]
 
     def lock_of(self, joint: Joint) -> list[float] | None:
-        """Coordinates of a joint that does not move, or None for one that does."""
+        """The coordinates at which a joint is locked; None for a joint that moves."""
         if joint.name in self.master:
             name, multiplier, offset = self.master[joint.name]
             at = self.locked.get(name)
@@ -232,7 +232,7 @@ class Choice:
         return self.locked.get(joint.name)
 
     def number(self, nq: int, nv: int) -> tuple[dict[str, Coordinate], int, int]:
-        """The place of every joint's coordinates, and the totals."""
+        """The place of every movable joint's coordinates, by name, and nq and nv."""
         places: dict[str, Coordinate] = {}
         for name in self.movable:
             model, _ = CANONICAL[self.by_name[name].type](self.by_name[name])
@@ -279,7 +279,7 @@ class _Tree:
         return index
 
     def grow(self, root: str, body: int, at: Placed) -> None:
-        """Place a link in a body, and all that hangs on it; a stack, because chains can be long."""
+        """Add a link, at a pose in a body, and its subtree; by a stack instead of recursion, because chains can be long."""
         todo: list[tuple[str, str | None, Callable[[], tuple[int, Placed]]]] = [(root, None, lambda: (body, at))]
         while todo:
             link, came_by, place = todo.pop()
@@ -293,7 +293,7 @@ class _Tree:
                     todo.append((other, joint.name, self._crossing(joint, other, index, pose)))
 
     def _crossing(self, joint: Joint, other: str, body: int, at: Placed) -> Callable[[], tuple[int, Placed]]:
-        """What lies beyond a joint, made only when the walk gets there, so that bodies are numbered depth first."""
+        """A function that makes the body beyond a joint; the walk calls it when it gets there, for depth-first numbers."""
         return lambda: self._cross(joint, other, body, at)
 
     def _cross(self, joint: Joint, other: str, body: int, at: Placed) -> tuple[int, Placed]:

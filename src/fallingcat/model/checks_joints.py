@@ -1,4 +1,4 @@
-"""Whether each joint makes sense by itself, and whom it mimics."""
+"""Checks of each joint by itself, and of the joint that it mimics."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from fallingcat.model.report import Report, Suggestions, listed, quoted
 
 SINGLE_COORDINATE = ("revolute", "continuous", "prismatic", "helical")
 _WITH_AXIS = (*SINGLE_COORDINATE, "cylindrical", "planar", "universal")
-# Products of a few such numbers still do not overflow.
+# Products of a few numbers below this do not overflow.
 _LARGEST = 1e60
 SMALLEST = 1 / _LARGEST
-"""The least mass, inertia or multiplier that can be computed with: quotients of a few such numbers do not overflow either."""
+"""Least usable mass, inertia or multiplier: quotients of a few such numbers do not overflow."""
 _SHORTEST = 1e-9
 _PARALLEL = 1e-6
 
 
 def check_joints(description: Description, report: Report) -> None:
-    """Types, axes, limits, dynamics and mimicry."""
+    """Report wrong types, axes, limits, dynamics and mimic tags of joints."""
     types = Suggestions(JOINT_TYPES)
     for joint in description.joints:
         _check_type(joint, types, report)
@@ -231,7 +231,7 @@ def _check_mimics(description: Description, report: Report) -> None:
 
 
 def _check_chains(description: Description, known: dict[str, Joint], report: Report) -> None:
-    """Multipliers that are fine one by one may overflow when they are multiplied along a chain."""
+    """Report chains of mimic joints whose multipliers or offsets, each within bounds, overflow when they are combined."""
     reported: set[str] = set()
     for name, (leader, multiplier, offset) in resolve(description.joints).items():
         if leader in reported or (abs(multiplier) < _LARGEST and abs(offset) < _LARGEST):

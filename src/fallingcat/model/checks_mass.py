@@ -1,4 +1,4 @@
-"""Whether the masses and inertias can belong to real bodies."""
+"""Checks that masses and inertias are physically possible."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from fallingcat.model.description import Description, Inertial
 from fallingcat.model.report import Report
 from fallingcat.model.welds import WeldedBody, inertia_matrix
 
-# Relative to the largest moment. Files are written with few digits, so a moment that ought to be
-# zero may come out slightly negative, and a thin plate slightly beyond the triangle inequality.
+# Relative to the largest moment. Files have few digits, so that a moment of zero may come out slightly
+# negative, and a thin plate slightly beyond the triangle inequality.
 _NEGATIVE = 1e-6
 _ZERO = 1e-12
 _TRIANGLE = 1e-3
-# Against the mass, in square metres: a body thirty nanometres across is a point with rounding noise.
+# Moment over mass, in square metres: a body thirty nanometres across is a point with rounding noise.
 _POINT = 1e-15
 
 
 def check_masses(description: Description, bodies: list[WeldedBody], report: Report) -> None:
-    """Mass and inertia of every link; `bodies` is empty when the links form no tree."""
+    """Check mass and inertia of every link; `bodies` is empty when the links form no tree."""
     supported = _links_of_sound_bodies(bodies)
     for link in description.links:
         inertial, label = link.inertial, link_label(link)
@@ -35,7 +35,7 @@ def check_masses(description: Description, bodies: list[WeldedBody], report: Rep
 
 
 def _links_of_sound_bodies(bodies: list[WeldedBody]) -> set[str]:
-    """Links welded to others such that the whole is a possible body, whatever the parts are."""
+    """Links that are welded to others into a body with a possible inertia, even if their own is impossible."""
     sound: set[str] = set()
     for body in bodies:
         if len(body.links) > 1 and np.isfinite(body.inertia).all() and np.linalg.eigvalsh(body.inertia)[0] > 0:

@@ -1,6 +1,6 @@
-"""Whether meshes are there, in metres, and like the bodies that they show.
+"""Checks that meshes exist, are in metres, and agree with the inertia of their links.
 
-No dynamics depend on them: missing ones are a note, and only what also throws doubt on masses and lengths is a warning.
+The dynamics do not depend on meshes: a missing one is a note; findings that cast doubt on masses or lengths are warnings.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from fallingcat.model.welds import inertia_matrix
 Array = NDArray[np.float64]
 
 _MOST = 20
-"""Missing meshes that are named one by one."""
+"""Largest number of missing meshes that are named one by one."""
 _HUGE, _TINY = 10.0, 1e-4
-"""Metres: larger and smaller parts of robots are rare enough to ask."""
+"""Sizes in metres beyond which a mesh is suspected to be in other units."""
 _BEYOND = 10.0
-"""A huge mesh is reported if it is larger than so many times the robot's reach."""
+"""A mesh above `_HUGE` is reported if it is larger than this many times the robot's reach."""
 _DISAGREEMENT = 10.0
-"""Factor between the moments of inertia of a link and of its mesh, filled evenly with the link's mass."""
+"""Reported factor between the moments of inertia of a link and of its mesh, filled with the link's mass at uniform density."""
 _NEGLIGIBLE = 1e-3
-"""Links below this share of the whole mass are not checked: cameras and the like are often given anything."""
+"""Links below this share of the total mass are not checked: the inertia of cameras and the like is often arbitrary."""
 _CLOSED = 1e-3
-"""The share of a mesh's area that may be missing."""
+"""Relative size of the gap up to which a mesh counts as closed."""
 
 
 def check_meshes(description: Description, report: Report) -> None:
     """Report meshes that are missing, unreadable, in wrong units, or shaped unlike the inertia of their link."""
-    with np.errstate(all="ignore"):  # the numbers of a description may be absurd
+    with np.errstate(all="ignore"):  # the numbers of a description may overflow
         _check(description, report)
 
 
@@ -82,7 +82,7 @@ def _loaded(shape: Shape, report: Report) -> Mesh | None:
 
 
 def _reach(description: Description) -> float:
-    """The longest way along the joints from the root, when no joint slides."""
+    """The longest path from the root along the joints' offsets, in metres, with sliding joints at zero."""
     far: dict[str, float] = {}
     above = {joint.child: joint for joint in description.joints}
     for link in description.links:
@@ -108,7 +108,7 @@ def _in_metres(shape: Shape, mesh: Mesh, reach: float, link: Link, report: Repor
 
 
 def _vertices(shape: Shape, mesh: Mesh) -> Array:
-    """In the coordinates of the link."""
+    """The vertices of a mesh in the link's frame, (v, 3)."""
     return np.asarray(mesh.vertices @ np.array(shape.visual.pose.rotation).T + np.array(shape.visual.pose.position))
 
 
@@ -135,9 +135,9 @@ def _compare_inertia(link: Link, parts: list[tuple[Array, Mesh]], report: Report
 
 
 def solid(parts: list[tuple[Array, Mesh]]) -> tuple[Array, float]:
-    """Centre, and mean square distance from it, of meshes that are filled evenly.
+    """Centre, and mean square distance from it, of meshes filled at uniform density.
 
-    A mesh that is not closed has no inside: its box stands in for it.
+    A mesh that is not closed has no volume; its bounding box is used instead.
     """
     volumes, centers, squares = [], [], []
     for vertices, mesh in parts:

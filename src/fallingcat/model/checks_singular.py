@@ -1,4 +1,4 @@
-"""Whether every joint has something to move.
+"""Checks that every joint moves some mass.
 
 A joint that can turn or slide without moving any mass makes the mass matrix singular, and no
 force then has a definite acceleration. Links welded together by fixed joints count as one body,
@@ -20,11 +20,11 @@ from fallingcat.model.welds import Array, WeldedBody
 
 _EMPTY = 1e-14
 _ZERO_PIVOT = 1e-10
-"""The part of what a joint carries below which the inertia that it meets counts as none; `algorithms.pivots` has the same."""
+"""A joint's articulated inertia counts as zero below this part of its composite inertia; `algorithms.pivots` has the same."""
 
 
 def check_moving_tips(description: Description, bodies: list[WeldedBody], report: Report) -> None:
-    """For a description without other errors: reports joints that move nothing."""
+    """Report joints that move no mass, in a description without other errors."""
     weightless = _weightless_branches(bodies)
     massless = {body.parent_joint.name for body in bodies if body.parent_joint is not None and _moves_nothing(body, weightless)}
     groups = _groups(description)
@@ -47,8 +47,8 @@ def check_moving_tips(description: Description, bodies: list[WeldedBody], report
 def check_neutral(description: Description, bodies: list[WeldedBody], report: Report) -> None:
     """Warns of joints that meet no inertia at the neutral configuration: forward dynamics is impossible there.
 
-    Articulated bodies from the tips inwards: D = S^T IA S is what a joint meets when those beyond it give way. Joints that move
-    with others, by <mimic>, are held: they do not give way one by one, and whoever meets no inertia then meets none at all.
+    Articulated bodies from the tips inwards: D = S^T IA S is the inertia at a joint while the joints beyond it move freely.
+    Joints coupled by <mimic> are held instead, as they do not move one by one; a joint without inertia then has none at all.
     """
     followers = resolve([joint for joint in description.joints if joint.type != "fixed"])
     held = {*followers, *(following.leader for following in followers.values())}
@@ -114,13 +114,13 @@ def _to_child(R: Array, p: Array) -> Array:
 
 
 def _rotation(turn: Array) -> Array:
-    """By a rotation vector (Rodrigues)."""
+    """The rotation matrix of a rotation vector (Rodrigues)."""
     angle, W = float(np.linalg.norm(turn)), _hat(turn)
     return np.eye(3) + np.sinc(angle / np.pi) * W + 0.5 * np.sinc(angle / (2.0 * np.pi)) ** 2 * W @ W
 
 
 def _hat(p: Array) -> Array:
-    """[p x]"""
+    """The matrix p^ with p^ b = p x b."""
     return np.array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])
 
 
@@ -144,7 +144,7 @@ def _report_zero_inertia(joint: Joint, body: WeldedBody, weightless: bool, armat
 
 
 def _weightless_branches(bodies: list[WeldedBody]) -> set[str]:
-    """The first links of bodies that neither have nor carry any mass or inertia."""
+    """The first links of bodies without mass and inertia whose descendants have none either."""
     weightless: set[str] = set()
     for body in reversed(bodies):
         if not body.inertia.any() and all(joint.child in weightless for joint in body.child_joints):
@@ -159,7 +159,7 @@ def _groups(description: Description) -> dict[str, list[Joint]]:
     groups: dict[str, list[Joint]] = {}
     for joint in moving:
         leader = followers.get(joint.name, Following(joint.name, 1.0, 0.0))
-        # With a multiplier of zero, or as good as zero, it stands still whatever its leader does.
+        # With a multiplier that is practically zero the follower does not move with its leader.
         if abs(leader.multiplier) > SMALLEST:
             groups.setdefault(leader.leader, []).append(joint)
     return groups

@@ -1,4 +1,4 @@
-"""Whether links and joints form one tree."""
+"""Checks that links and joints form one tree."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fallingcat.model.report import Report, Suggestions, listed, quoted
 
 
 def check_tree(description: Description, report: Report) -> None:
-    """Names, references and the shape of the graph."""
+    """Report problems of names, references and the topology."""
     if not description.links:
         report.error("the robot has no links", hint='add at least one <link name="..."/>', element="robot")
     _check_names("link", description.links, report)
@@ -116,7 +116,7 @@ def _first_parents(joints: list[Joint], report: Report) -> dict[str, Joint]:
 
 def _check_roots(description: Description, above: dict[str, Joint], broken: int, report: Report) -> None:
     roots = [link for link in description.links if link.name and link.name not in above]
-    # Each joint with a wrong reference leaves at most one link hanging, which has been explained already.
+    # Each joint with a wrong reference leaves at most one link without parent, which has been reported already.
     if len(roots) > 1 + broken:
         report.error(
             f"there are {len(roots)} root links, and one is needed: {listed([link.name for link in roots])}",

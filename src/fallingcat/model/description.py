@@ -1,7 +1,7 @@
-"""What a description file says about a robot, before anyone has thought about dynamics.
+"""The contents of a description file, before anything is derived for the dynamics.
 
-A `Description` is frozen, hashable and independent of the file format; `urdf.py` and the
-`Builder` make them, `doctor.py` judges them, `model.py` turns them into a `Model`.
+A `Description` is frozen, hashable and independent of the file format; the readers (`urdf.py`, ...) and the
+`Builder` make it, `doctor.py` checks it, `assemble.py` turns it into a `Model`.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class Inertial:
 ShapeKind = Literal["box", "cylinder", "sphere", "capsule", "ellipsoid", "mesh"]
 Rgba = tuple[float, float, float, float]
 GREY: Rgba = (0.6, 0.6, 0.65, 1.0)
-"""The colour of shapes whose description names none; a mesh then shows the colours of its own file."""
+"""The colour of shapes whose description gives none; a mesh then has the colours of its own file."""
 
 
 @dataclass(frozen=True)
 class Visual:
-    """A shape of a link: what it looks like, or, among the link's collisions, what it touches with."""
+    """A shape of a link, for display or, among the link's collisions, for contacts."""
 
     shape: ShapeKind
     size: tuple[float, ...] = ()
@@ -72,7 +72,7 @@ class Visual:
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid piece."""
+    """A rigid link."""
 
     name: str
     inertial: Inertial | None = None
@@ -182,13 +182,13 @@ class Description:
     file: str = "<description>"
     """Where it came from, for messages."""
     folder: str = ""
-    """The folder of the file, from which its meshes are looked for; empty for text and builders."""
+    """The folder of the file, to which paths of meshes are relative; empty for text and builders."""
     package_dirs: tuple[str, ...] = ()
     """Folders in which packages and meshes are looked for first."""
     frames: tuple[Frame, ...] = ()
-    """Places with a name that are no links."""
+    """Named frames that are not links."""
     gravity: Vector | None = None
-    """Where the file says it, m/s^2."""
+    """The gravity that the file gives, m/s^2, else None."""
     world: bool = False
     """Is the root link the world itself? Then it does not float, unless it is told to."""
     actuators: tuple[Actuator, ...] = ()

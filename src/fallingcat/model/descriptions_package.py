@@ -1,6 +1,6 @@
-"""Robots by the names of the package `robot_descriptions`, where their files are on this machine.
+"""Robots by their names in the package `robot_descriptions`, if their files are on this machine.
 
-That package clones a repository when a robot is first named. Nothing is fetched here: it is asked only for what is there already.
+That package clones a repository when a robot is first used. Nothing is fetched here: only existing clones are used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PROTOCOLS = "GIT_ALLOW_PROTOCOL"
 
 
 class DescriptionsError(Exception):
-    """Why there is no such robot, and what to do."""
+    """Raised when a robot is not available; says why, and what to do."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -45,14 +45,14 @@ def find_description(name: str) -> tuple[Path, tuple[str, ...]]:
     try:
         with _offline():
             module = importlib.import_module(f"robot_descriptions.{name}")
-    except Exception as error:  # its own, those of git, and of what a description computes
+    except Exception as error:  # exceptions of the package, of git, and of the code of a description
         why = printable(" ".join(str(error).split()), limit=300)
         raise DescriptionsError(f"robot_descriptions cannot give {quoted(name)}: {why}", hint) from None
     return _file(module, name), _folders(module)
 
 
 def _clone(source: Path) -> Path | None:
-    """Where the package keeps the repository of a robot, read from its source: importing it might fetch."""
+    """The folder of a robot's clone, read from the source of its module, because importing the module might fetch."""
     import ast
 
     calls = (node for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
@@ -67,14 +67,14 @@ def _clone(source: Path) -> Path | None:
 
 
 def _is_repository(folder: Path) -> bool:
-    """Does git see a repository there? The package deletes and clones anew what is none, such as a clone that was interrupted."""
+    """Is the folder a git repository? The package deletes other folders, such as interrupted clones, and clones again."""
     inside = folder / ".git"
     return inside.is_file() or all((inside / part).exists() for part in ("HEAD", "objects", "refs"))
 
 
 @contextmanager
 def _offline() -> Iterator[None]:
-    """Lets git, which the package runs where a clone is at another commit, reach nothing but this machine."""
+    """A context in which git, run by the package if a clone is at another commit, may not access the network."""
     before = os.environ.get(_PROTOCOLS)
     os.environ[_PROTOCOLS] = "file"
     try:

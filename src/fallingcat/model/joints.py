@@ -21,7 +21,7 @@ from fallingcat.spatial import MatrixRotation, Rotation, axis_rotation, se3, so3
 from fallingcat.spatial.vec3 import IDENTITY, ZERO, Mat, Vec, add, cross, matmul, matTvec, matvec, neg, scale, sub, transpose
 
 Column = tuple[Vec, Vec]
-"""One allowed motion: linear and angular part, in body coordinates."""
+"""One column of the motion subspace: linear and angular part, in body coordinates."""
 
 Coordinates = Sequence[Scalar]
 Representation = Literal["body", "mixed", "inertial"]
@@ -38,11 +38,11 @@ class JointModel(ABC):
     nq: ClassVar[int]
     nv: ClassVar[int]
     quaternion_at: ClassVar[int | None] = None
-    """Where in the coordinates a unit quaternion starts, if there is one."""
+    """Index of the joint's first quaternion coordinate; None if it has no quaternion."""
 
     @property
     def axes_move(self) -> bool:
-        """Does S move in the body? Where there is a ring, unless the joint knows better."""
+        """Does S change in the body's frame? By default, if the class overrides `ring`."""
         return type(self).ring is not JointModel.ring
 
     @abstractmethod
@@ -58,7 +58,7 @@ class JointModel(ABC):
         """The motion subspace S."""
 
     def ring(self, q: Coordinates, nu: Coordinates) -> list[Column]:
-        """The rate of S as seen in the body, column by column; zero when S is constant."""
+        """The rate of S in body coordinates at joint velocity nu, column by column; zero when S is constant."""
         return [(ZERO, ZERO)] * self.nv
 
     def neutral(self) -> list[float]:
@@ -77,13 +77,13 @@ class JointModel(ABC):
         return list(nu)
 
     def motions(self) -> list[int] | None:
-        """Which entries of a twist the velocity of a joint on a Lie group is; None for coordinates that simply add."""
+        """The entries of a twist that a velocity on a Lie group consists of; None for joints whose coordinates are added."""
         return None
 
 
 @dataclass(frozen=True)
 class Revolute(JointModel):
-    """A turn about a coordinate axis, or about its opposite (sign = -1)."""
+    """A rotation about a coordinate axis, or about its opposite (sign = -1)."""
 
     axis: int
     sign: float = 1.0
@@ -121,7 +121,7 @@ class Prismatic(JointModel):
 
 @dataclass(frozen=True)
 class Helical(JointModel):
-    """A screw: a turn about an axis that advances by `pitch` metres per radian."""
+    """A screw: a rotation about an axis with a translation along it of `pitch` metres per radian."""
 
     axis: int
     sign: float = 1.0
@@ -142,7 +142,7 @@ class Helical(JointModel):
 
 @dataclass(frozen=True)
 class Cylindrical(JointModel):
-    """A translation along an axis and a turn about it, in this order of coordinates."""
+    """A translation along an axis and a rotation about it; coordinates in this order."""
 
     axis: int
     sign: float = 1.0
@@ -192,7 +192,7 @@ class Planar(JointModel):
         turn = q1[2] - q0[2]
         c, s = scalar.cos(q0[2]), scalar.sin(q0[2])
         dx, dy = q1[0] - q0[0], q1[1] - q0[1]
-        # The angle may be any real number, so go back to the nearest turn, where the Jacobian is regular.
+        # The angle may be any real number, so wrap it to [-pi, pi], where the Jacobian is regular.
         angle = scalar.atan2(scalar.sin(turn), scalar.cos(turn))
         v = matvec(so3.left_jacobian_inverse((0.0, 0.0, angle)), (c * dx + s * dy, c * dy - s * dx, 0.0))
         return [v[0], v[1], angle]
@@ -200,7 +200,7 @@ class Planar(JointModel):
 
 @dataclass(frozen=True)
 class Universal(JointModel):
-    """A turn by q1 about a first axis, then by q2 about a second one that it carries along."""
+    """A rotation by q1 about a first axis, then by q2 about a second axis that rotates with the first."""
 
     first: Vec
     second: Vec
@@ -208,7 +208,7 @@ class Universal(JointModel):
     nv = 2
 
     def _turn(self, axis: Vec, angle: Scalar) -> Mat:
-        """Rodrigues: a rotation about any unit axis."""
+        """The rotation matrix about a unit axis (Rodrigues)."""
         c, s = scalar.cos(angle), scalar.sin(angle)
         K: Mat = ((0.0, -axis[2], axis[1]), (axis[2], 0.0, -axis[0]), (-axis[1], axis[0], 0.0))
         KK = matmul(K, K)
@@ -229,7 +229,7 @@ class Universal(JointModel):
         return [(ZERO, self._first_in_body(q)), (ZERO, self.second)]
 
     def ring(self, q: Coordinates, nu: Coordinates) -> list[Column]:
-        # The first axis, fixed in the joint, turns backwards as the second angle grows.
+        # The first axis is fixed in the joint, so it rotates backwards in the body as the second angle grows.
         return [(ZERO, scale(nu[1], cross(self._first_in_body(q), self.second))), (ZERO, ZERO)]
 
 
@@ -336,7 +336,7 @@ class FreeFlyer(JointModel):
 
 @dataclass(frozen=True)
 class Reversed(JointModel):
-    """A joint reversed: body and parent have exchanged their roles.
+    """A reversed joint: body and parent have exchanged their roles.
 
     With X the forward joint's transform to its parent:  S' = -X S  and  ring' = -X (v_J x S + ring).
     """
@@ -402,7 +402,7 @@ class Reversed(JointModel):
 
 
 def reverse(joint: JointModel) -> JointModel:
-    """The reversed joint, in the form with the most constants."""
+    """The reversed joint: of the same type where there is one, which has more constants, else `Reversed`."""
     if isinstance(joint, Revolute):
         return Revolute(joint.axis, -joint.sign)
     if isinstance(joint, Prismatic):

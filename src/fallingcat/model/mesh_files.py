@@ -17,7 +17,7 @@ from fallingcat.text import printable
 Array = NDArray[np.float64]
 
 MAX_SIZE = 512_000_000
-"""Bytes of a mesh file; those of robots are below a hundred million."""
+"""Largest size of a mesh file, in bytes; those of robots are below a hundred million."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ def _read(path: Path, time: int, size: int) -> Mesh:
             factor = _metres(path)
     except MemoryError:
         raise
-    except Exception as error:  # whatever the parsers of five formats make of a broken file
+    except Exception as error:  # the parsers of five formats raise anything for a broken file
         raise _unreadable(path, error) from None
     if not parts:
         raise ModelError(f"the mesh {printable(str(path), limit=300)} holds no triangles")
@@ -78,7 +78,7 @@ def _options(path: Path) -> dict[str, Any]:
 
 
 def _parts(scene: Any) -> list[tuple[Array, NDArray[np.int64], Array | None]]:
-    """(vertices, faces, colours) of everything in a file, placed as it says."""
+    """(vertices, faces, colours) of every geometry in a file, placed by its scene."""
     parts = []
     for node in scene.graph.nodes_geometry:
         H, name = scene.graph[node]
@@ -95,7 +95,7 @@ def _parts(scene: Any) -> list[tuple[Array, NDArray[np.int64], Array | None]]:
 
 
 def _colours(visual: Any, count: int) -> Array | None:
-    """One colour for every triangle, or None where the file has none; textures are taken at their base colour."""
+    """One colour (RGBA) per triangle, or None if the file has none; a texture counts as its base colour."""
     if visual.kind == "texture":
         colour = getattr(visual.material, "main_color", None)
         return None if colour is None else np.tile(np.asarray(colour, dtype=np.float64) / 255.0, (count, 1))

@@ -1,6 +1,6 @@
 """Where the meshes of a description are on this machine.
 
-A description names them as ROS, Gazebo or the file's own folder would find them. Nothing is fetched from a network.
+Names are resolved as by ROS and Gazebo, or relative to the file's folder. Nothing is fetched from a network.
 """
 
 from __future__ import annotations

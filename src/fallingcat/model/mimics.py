@@ -1,4 +1,4 @@
-"""Chains of joints that mimic each other, resolved: whom each joint follows in the end, and how."""
+"""Chains of mimic joints, resolved: the joint that each one follows at the end of its chain, and how."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Following(NamedTuple):
     """position = multiplier * position of the leader + offset."""
 
     leader: str
-    """A joint that mimics no other."""
+    """The joint at the end of the chain, which mimics no other."""
     multiplier: float
     offset: float
 
 
 def resolve(joints: Sequence[Joint]) -> dict[str, Following]:
-    """For every joint that mimics, whom it follows at the end of its chain; each joint is looked at once."""
+    """For every mimic joint, its leader at the end of the chain, with multiplier and offset; in linear time."""
     by_name = {joint.name: joint for joint in joints}
     found: dict[str, Following] = {}
     for joint in joints:

@@ -40,7 +40,7 @@ _HINTS = (
     ("unknown element", "correct the name"),
     ("unknown transmission target", "correct the name of the joint, tendon, site or body"),
 )
-"""Words of MuJoCo's errors, and what to do about them."""
+"""(words in an error of MuJoCo, hint) pairs."""
 _LOCK = threading.Lock()
 
 
@@ -79,20 +79,20 @@ def _compiled(mujoco: Any, text: str | bytes, path: Path | None, report: Report)
                 spec = mujoco.MjSpec.from_file(str(path))
             else:
                 spec = mujoco.MjSpec.from_string(text if isinstance(text, str) else text.decode("utf-8", "replace"))
-            # The ranges of muscles would be found by simulation, which takes long, or for ever; nothing here depends on them.
+            # MuJoCo would find ranges of muscles by simulation, which may take for ever; nothing here depends on them.
             for actuator in spec.actuators:
                 actuator.lengthrange = (0.0, 1.0)
             return spec.compile()
     except MemoryError:
         raise
-    except Exception as error:  # ValueError, its own FatalError, and what the binding makes of odd strings
+    except Exception as error:  # ValueError, MuJoCo's FatalError, and errors of the binding for odd strings
         _explain(str(error), report)
         return None
 
 
 @contextmanager
 def _warnings_to(mujoco: Any, report: Report) -> Iterator[None]:
-    """MuJoCo's warnings as findings: left alone, it writes them to the terminal and to a file in the current folder."""
+    """A context that reports MuJoCo's warnings as findings; it would write them to the terminal and to a file."""
     said: list[str] = []
     with _LOCK, warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
@@ -107,7 +107,7 @@ def _warnings_to(mujoco: Any, report: Report) -> Iterator[None]:
 
 
 def _explain(words: str, report: Report) -> None:
-    """MuJoCo's message, its line taken out of it."""
+    """Report MuJoCo's message as an error, with the line that it names."""
     line, place = _LINE.search(words), _PLACE.search(words)
     message = _one_line(words.split("\nElement")[0].replace("Error=", " "))
     message = re.sub(r"^(XML )?(parse )?[Ee]rror( \d+)?: *", "", message).removeprefix("Error: ")
@@ -122,7 +122,7 @@ def _one_line(words: str) -> str:
 
 
 def _line_of(root: Element | None) -> Callable[[str, str], int]:
-    """Where an element with a name stands in the main file; 0 for included ones, and for those without a name."""
+    """A function (tag, name) -> line of the element in the main file; 0 for elements that are included or have no name."""
     lines: dict[tuple[str, str], int] = {}
     for section in root.children if root is not None else ():
         waiting = list(section.children) if section.tag in ("worldbody", "equality", "actuator", "tendon") else []

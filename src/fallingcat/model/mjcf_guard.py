@@ -1,4 +1,4 @@
-"""What is refused before MuJoCo's compiler sees it: a few letters that would ask for all the memory or time there is."""
+"""Checks before MuJoCo's compiler runs: refuses short files that would take unlimited memory or time."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from fallingcat.model.report import Report, printable
 from fallingcat.model.xml_tree import MAX_SIZE, Element, XmlError, parse_xml
 
 MOST_ELEMENTS = 100_000
-"""Elements at most, after <replicate> has copied them."""
+"""Largest number of elements, with the copies of <replicate>."""
 MOST_NUMBERS = 50_000_000
-"""Numbers of a texture or height field at most."""
+"""Largest number of entries of a texture or height field."""
 MOST_FILES = 200
 _SIZES = {
     "texture": ("width", "height"),
@@ -28,7 +28,7 @@ _PLAIN = "name a regular file: pipes and devices are not read"
 
 
 def refuse_excess(root: Element, folder: Path, report: Report) -> None:
-    """Report what is too large in a file and in all that it includes."""
+    """Report everything that is too large in a file and in the files that it includes."""
     visited: set[Path] = set()
     trees: list[tuple[Element, str]] = []
     waiting: list[tuple[Element, Path, str]] = [(root, folder, "")]
@@ -41,7 +41,7 @@ def refuse_excess(root: Element, folder: Path, report: Report) -> None:
         for name in _included(element):
             path = here / name
             if path in visited or not is_file(path):
-                continue  # MuJoCo has words for both
+                continue  # MuJoCo reports both
             visited.add(path)
             if len(visited) > MOST_FILES:
                 _say(report, element, f"more than {MOST_FILES} files are included", "put them together", file)
@@ -53,19 +53,19 @@ def refuse_excess(root: Element, folder: Path, report: Report) -> None:
 
 
 def _refuse_pipes(trees: list[tuple[Element, str]], folder: Path, report: Report) -> None:
-    """Includes, meshes, textures and fields that are pipes or devices: MuJoCo would wait for them, perhaps for ever."""
+    """Report includes, meshes, textures and fields that are pipes or devices, for which MuJoCo might wait for ever."""
     every = [(element, file) for tree, file in trees for element in _all(tree)]
     settings = [element for element, _ in every if element.tag == "compiler"]
     dirs = {"", *(element.get(key) or "" for element in settings for key in ("meshdir", "texturedir", "assetdir"))}
     for element, file in every:
         for name in [value for key, value in element.attributes.items() if key.startswith("file") and value]:
-            plain = name.replace("\\", "/").rpartition("/")[2]  # what strippath leaves of it
+            plain = name.replace("\\", "/").rpartition("/")[2]  # the name that strippath leaves
             if any(_blocks(folder / inside / n) for inside in dirs for n in (name, plain)):
                 _say(report, element, f"{printable(name)!r} is not a regular file", _PLAIN, file)
 
 
 def _blocks(path: Path) -> bool:
-    """Is there something that is neither a file nor a folder?"""
+    """Does the path exist as neither a file nor a folder, so that reading it may block?"""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
@@ -93,7 +93,7 @@ def _tree(path: Path, report: Report) -> Element | None:
 
 
 def parse_lenient(content: str | bytes) -> Element:
-    """The tree of a file whose comments may hold two dashes, which XML forbids and MuJoCo's parser takes."""
+    """The tree of a file whose comments may contain two dashes, which XML forbids and MuJoCo's parser accepts."""
     try:
         return parse_xml(content)
     except XmlError:
@@ -101,7 +101,7 @@ def parse_lenient(content: str | bytes) -> Element:
 
 
 def _without_comments(content: str | bytes) -> str:
-    """Comments become empty lines, so that the others keep their numbers."""
+    """The text with comments replaced by empty lines, so that line numbers stay."""
     text = content if isinstance(content, str) else content.decode("utf-8", "replace")
     parts = text.removeprefix("\ufeff").split("<!--")
     kept = [parts[0]]
@@ -116,7 +116,7 @@ def _included(root: Element) -> list[str]:
 
 
 def _check(element: Element, report: Report, file: str) -> int:
-    """The number of elements that an element stands for, its copies counted."""
+    """Report what is too large in an element; returns its number of elements, copies of <replicate> included."""
     total = 1 + sum(_check(child, report, file) for child in element.children)
     for attribute, value in element.attributes.items():
         if _NOT_FINITE.fullmatch(value):

@@ -1,8 +1,8 @@
 """A compiled MuJoCo model as a `Description`.
 
-By then MuJoCo has done its part: includes, defaults, classes, angles, inertias from geoms, attachments. The configuration
-of the result is MuJoCo's qpos, but for the order of quaternions: a joint with a reference position (`ref`) has its zero where
-MuJoCo has it.
+MuJoCo's compiler has resolved includes, defaults, classes, angles, inertias from geoms, and attachments. The configuration
+of the result is MuJoCo's qpos, except for the order of quaternions: a joint with a reference position (`ref`) has its zero
+where MuJoCo has it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from fallingcat.model.rotations import rotation_about, rotation_from_quaternion
 
 Array = NDArray[np.float64]
 Lines = Callable[[str, str], int]
-"""From an element and its name to its line in the file."""
+"""(tag, name) of an element -> its line in the file."""
 
 WORLD = 0
 _NO_LIMIT = 1e15
@@ -45,7 +45,7 @@ _TYPES: dict[int, JointType] = {FREE: "floating", BALL: "spherical", SLIDE: "pri
 _DOFS = {FREE: 6, BALL: 3, SLIDE: 1, HINGE: 1}
 _CONNECT, _WELD, _JOINT = range(3)
 MIMIC = "fallingcat/mimic/"
-"""Begins the names of the constraints that `Robot.to_mjcf` writes for joints that follow others."""
+"""Prefix of the names of the constraints that `Robot.to_mjcf` writes for mimic joints."""
 _SITE = 6
 """mjOBJ_SITE"""
 
@@ -60,7 +60,7 @@ def description_of(model: Any, file: str = "<mjcf>", lines: Lines = lambda tag, 
 
 
 def floating_body(m: Any) -> int | None:
-    """The body that all degrees of freedom belong to or hang on, if it moves freely."""
+    """The free body to which all other joints are attached, directly or not; None if there is no such body."""
     free = [int(m.jnt_bodyid[j]) for j in range(m.njnt) if m.jnt_type[j] == FREE]
     if len(free) != 1 or int(m.body_jntnum[free[0]]) != 1:
         return None
@@ -103,7 +103,7 @@ class _Translation:
     # Which bodies are the robot
 
     def _bodies_of_robot(self) -> list[int]:
-        """Parents first; without the world and what stands in it, when the robot floats."""
+        """The bodies of the robot, parents first; if it floats, without the world and the bodies fixed in it."""
         every = range(self.m.nbody)
         return [b for b in every if self.base is None or int(self.m.body_rootid[b]) == self.base]
 
@@ -126,7 +126,7 @@ class _Translation:
         for k, j in enumerate(own):
             here = _three(m.jnt_pos[j])
             if int(m.jnt_type[j]) == FREE:
-                at, here = HERE, anchor  # its coordinates are the pose in the world
+                at, here = HERE, anchor  # a free joint's coordinates are the pose in the world
             at = at @ Placed(p=_minus(here, anchor)) @ self._back_to_zero(j)
             last = k == len(own) - 1 and not any(here)
             child = name if last else self._between(name, self.joints[j])
@@ -140,11 +140,11 @@ class _Translation:
         return [*links, body], joints
 
     def _between(self, body: str, what: str) -> str:
-        """The name of a link or joint that MuJoCo has none of."""
+        """The name of an additional link or joint that MuJoCo does not have."""
         return f"{body}/{what}"
 
     def _back_to_zero(self, j: int) -> Placed:
-        """From the pose that the file shows to that of qpos = 0."""
+        """The motion of joint j from the pose in the file to that of qpos = 0."""
         kind, ref = int(self.m.jnt_type[j]), float(self.m.qpos0[self.m.jnt_qposadr[j]])
         axis = _three(self.m.jnt_axis[j])
         if kind == HINGE and ref != 0.0:
@@ -188,7 +188,7 @@ class _Translation:
             inertial = Inertial(mass, at, (xx, 0.0, 0.0, yy, 0.0, zz), self.line("body", name))
         return Link(name, inertial, visuals_of(m, b), self.line("body", name), collisions_of(m, b))
 
-    # What hangs on them
+    # Sites, actuators and equalities
 
     def _frames(self) -> Iterator[Frame]:
         m, taken = self.m, set(self.bodies) | set(self.joints)
@@ -197,7 +197,7 @@ class _Translation:
                 yield Frame(self._site(k, taken), *self._site_place(k), self.line("site", name))
 
     def _site(self, k: int, taken: set[str] | None = None) -> str:
-        """A site's name as a frame: bodies and joints may have the same."""
+        """The frame name of a site; it has a prefix if a body or joint has the same name."""
         taken = set(self.bodies) | set(self.joints) if taken is None else taken
         return f"site/{self.sites[k]}" if self.sites[k] in taken else self.sites[k]
 
@@ -206,7 +206,7 @@ class _Translation:
         return self.bodies[int(m.site_bodyid[k])], Pose(*_pose(m.site_pos[k], m.site_quat[k]))
 
     def _actuators(self) -> Iterator[Actuator]:
-        """Those whose forces act on joints in a fixed ratio, or on a site; `mjcf_notes` tells of the others."""
+        """The actuators that act on joints in a fixed ratio, or on a site; `mjcf_notes` reports the others."""
         names = _names(self.m, "actuator", actuator_count(self.m))
         for k, name in enumerate(names):
             joints = [(j, gears) for j, gears in joint_gears(self.m, k) if self._moves(j)]
@@ -234,7 +234,7 @@ class _Translation:
                 yield self._coupling(k, name, [float(x) for x in data[:5]], on, line)
 
     def _places(self, k: int, weld: bool, name: str) -> tuple[Frame, Frame]:
-        """The two frames of a connect or weld that shall coincide."""
+        """The two frames that a connect or weld makes coincide."""
         m = self.m
         first, second, data = int(m.eq_obj1id[k]), int(m.eq_obj2id[k]), m.eq_data[k]
         if int(m.eq_objtype[k]) == _SITE:
@@ -249,7 +249,7 @@ class _Translation:
         return Frame(f"{name}/1", *places[0]), Frame(f"{name}/2", *places[1])
 
     def _coupling(self, k: int, name: str, a: list[float], active: bool, line: int) -> Equality:
-        """y - y0 = a0 + a1 (x - x0) + ..., written in x and y themselves."""
+        """The equality y - y0 = a0 + a1 (x - x0) + ... as a polynomial y(x)."""
         m = self.m
         first, second = int(m.eq_obj1id[k]), int(m.eq_obj2id[k])
         y0 = float(m.qpos0[m.jnt_qposadr[first]])
@@ -264,7 +264,7 @@ class _Translation:
 
 
 def _mimic(equality: Equality) -> Mimic:
-    """A constraint that `Robot.to_mjcf` wrote for a joint that follows another."""
+    """The mimic joint for which `Robot.to_mjcf` wrote a constraint."""
     assert equality.joints is not None
     return Mimic(equality.joints[1], equality.polynomial[1], equality.polynomial[0])
 
@@ -277,12 +277,12 @@ _WRAP_JOINT = 1
 
 
 def actuator_count(m: Any) -> int:
-    """Newer versions have actuators with several controls, nu in all."""
+    """The number of actuators; newer versions have actuators with several controls, whose total is nu."""
     return int(getattr(m, "nactuator", m.nu))
 
 
 def joint_gears(m: Any, k: int) -> list[tuple[int, tuple[float, ...]]]:
-    """The joints on which an actuator acts with constant ratios; none where the ratios depend on the configuration."""
+    """The joints and gears on which an actuator acts with constant ratios; empty if ratios depend on the configuration."""
     way, target, gear = int(m.actuator_trntype[k]), int(m.actuator_trnid[k, 0]), m.actuator_gear[k]
     if way in (_ON_JOINT, _IN_PARENT):
         kind = int(m.jnt_type[target])
@@ -297,7 +297,7 @@ def joint_gears(m: Any, k: int) -> list[tuple[int, tuple[float, ...]]]:
 
 
 def acts_on_site(m: Any, k: int) -> bool:
-    """Does an actuator push and turn a site, in the site's own axes?"""
+    """Does an actuator apply a wrench to a site, in the site's own axes?"""
     return int(m.actuator_trntype[k]) == _ON_SITE and int(m.actuator_trnid[k, 1]) < 0
 
 
@@ -313,13 +313,13 @@ _SHORT = {"joint": "jnt", "equality": "eq"}
 
 
 def own_name(m: Any, kind: str, k: int) -> str:
-    """As it stands in the file, with bytes that are no UTF-8 escaped: MuJoCo takes any, and cannot show them."""
+    """The name in the file, with bytes that are not UTF-8 escaped: MuJoCo accepts them but its binding cannot decode them."""
     letters: bytes = m.names[int(getattr(m, f"name_{_SHORT.get(kind, kind)}adr")[k]) :]
     return letters.partition(b"\0")[0].decode("utf-8", "backslashreplace")
 
 
 def _names(m: Any, kind: str, count: int) -> list[str]:
-    """One name for each, its own or a number; no two are the same."""
+    """Unique names of all elements of a kind: their own, or numbers."""
     own = [own_name(m, kind, k) for k in range(count)]
     given, made = set(own), []
     for k, name in enumerate(own):
@@ -331,8 +331,8 @@ def _names(m: Any, kind: str, count: int) -> list[str]:
 
 
 def _gravity(m: Any) -> Vector:
-    """Off when the file's flag says so."""
-    import mujoco  # its versions number this flag differently
+    """The gravity of the model, m/s^2; zero if the file's flag disables it."""
+    import mujoco  # the number of this flag depends on the version
 
     disabled = int(m.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
     return (0.0, 0.0, 0.0) if disabled else _three(m.opt.gravity)
@@ -352,5 +352,5 @@ def _minus(a: Vector, b: Vector) -> Vector:
 
 
 def _first(x: Any) -> float:
-    """Per degree of freedom MuJoCo keeps one number, or the coefficients of a polynomial."""
+    """The first of the numbers that MuJoCo keeps per degree of freedom: some versions have coefficients of a polynomial."""
     return float(np.asarray(x).ravel()[0])

@@ -1,4 +1,4 @@
-"""What an MJCF file says beyond bodies and joints, and what becomes of it here: one finding for each kind of thing."""
+"""Findings about contents of an MJCF file that a `Description` does not have: one finding for each kind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DIRECT, _NO_BIAS = 0, 0
 
 
 def note_what_is_left_out(m: Any, lines: Lines, report: Report) -> None:
-    """Warnings where the robot moves otherwise than in MuJoCo, notes where it does not."""
+    """Report contents that are left out: a warning if the robot then moves differently than in MuJoCo, else a note."""
     _joints(m, lines, report)
     _bodies(m, lines, report)
     _constraints(m, lines, report)
@@ -128,7 +128,7 @@ def _free_joints_with(m: Any, word: str, free: list[int]) -> list[int]:
 
 
 def _some(m: Any, array: str) -> set[int]:
-    """The rows that are not zero; none where this version of MuJoCo has no such array."""
+    """The indices of nonzero rows of an array of the model; empty if this version of MuJoCo has no such array."""
     values = getattr(m, array, None)
     if values is None or not len(values):
         return set()

@@ -17,20 +17,20 @@ _SHAPES: dict[int, tuple[ShapeKind, Callable[[Vector], tuple[float, ...]]]] = {
     _CYLINDER: ("cylinder", lambda s: (s[0], 2.0 * s[1])),
     _BOX: ("box", lambda s: (2.0 * s[0], 2.0 * s[1], 2.0 * s[2])),
 }
-"""From MuJoCo's half lengths to whole ones. Planes and height fields belong to the ground, not to a robot."""
+"""Shapes by MuJoCo's type, with sizes from half to full lengths; planes and height fields belong to the ground."""
 _VISIBLE = 3
-"""Geoms of groups below are shown by default; higher ones are, by custom, for contacts alone."""
+"""Geoms of groups below this are shown by default; higher groups are by convention for contacts only."""
 _PLAIN = (0.5, 0.5, 0.5, 1.0)
-"""MuJoCo's colour of a geom that names none."""
+"""MuJoCo's default colour of a geom."""
 
 
 def visuals_of(m: Any, body: int) -> tuple[Visual, ...]:
-    """What MuJoCo shows of a body."""
+    """The shapes of a body that MuJoCo shows by default."""
     return tuple(_shape(m, g) for g in _geoms(m, body) if m.geom_group[g] < _VISIBLE and m.geom_rgba[g][3] > 0.0)
 
 
 def collisions_of(m: Any, body: int) -> tuple[Visual, ...]:
-    """What a body touches others with."""
+    """The shapes of a body that take part in contacts."""
     return tuple(_shape(m, g) for g in _geoms(m, body) if m.geom_contype[g] or m.geom_conaffinity[g])
 
 
@@ -47,7 +47,7 @@ def _shape(m: Any, g: int) -> Visual:
         kind, sizes = _SHAPES[int(m.geom_type[g])]
         return Visual(kind, sizes(_three(m.geom_size[g])), at.pose(), _colour(m, g))
     mesh = int(m.geom_dataid[g])
-    # The compiler moves a mesh to its own centre and axes, and the geom with it: the file's coordinates are further back.
+    # The compiler moves a mesh to its centre and principal axes, and the geom with it; this undoes the motion.
     moved = _placed(m.mesh_pos[mesh], m.mesh_quat[mesh])
     pose: Pose = (at @ moved.inverse()).pose()
     return Visual("mesh", (), pose, _colour(m, g), mesh_file(m, mesh), _three(m.mesh_scale[mesh]))

@@ -1,8 +1,8 @@
 """A `Description` as MJCF that MuJoCo compiles, and that reads back as the same robot.
 
-Links without mass between joints become several joints of one body, as MuJoCo wants it. A joint that follows another is one of
-MuJoCo's equality constraints; a text of our own in the file says that it is meant exactly, so that reading it back gives a joint
-that follows. A screw is a hinge, and a slide that follows it. A link named `world` becomes the body `world'`.
+Joints with massless links between them become several joints of one body, because moving bodies of MuJoCo need mass. A mimic
+joint becomes an equality constraint, whose name marks it, so that reading it back gives a mimic joint again. A screw becomes a
+hinge, and a slide that follows it. A link named `world` becomes the body `world'`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fallingcat.model.welds import inertia_matrix
 from fallingcat.spatial.vec3 import matvec
 
 _TINY = 1e-15
-"""MuJoCo's mjMINVAL: whatever moves must have more mass and inertia."""
+"""MuJoCo's mjMINVAL: moving bodies must have more mass and inertia than this."""
 _TRIANGLE = 1e-9
 _WORLD = "world"
 _MESHES = (".stl", ".obj", ".msh")
@@ -32,7 +32,7 @@ Files = Callable[[Visual], str]
 
 @dataclass
 class Member:
-    """A joint on the way to a body, and the frame of it that the body sees."""
+    """A joint on the path to a body, with the pose of the joint's frame in the body."""
 
     joint: Joint
     on_body: Placed = HERE
@@ -40,7 +40,7 @@ class Member:
 
 @dataclass
 class Written:
-    """What is collected for other sections of the file while the tree of bodies is written."""
+    """The contents of other sections of the file, collected while the tree of bodies is written."""
 
     followers: list[tuple[str, Mimic]] = field(default_factory=list)
     meshes: dict[tuple[str, Vector], str] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class _Writer:
             yield from self._branch(joint, 2)
 
     def _branch(self, joint: Joint, depth: int) -> Iterator[str]:
-        """The body that a joint leads to, through links without mass if need be."""
+        """The text of the body that a joint leads to, through massless links if there are any."""
         way, at = [Member(joint)], Placed.of(joint.pose)
         link = self._links[joint.child]
         while self._passes_through(link, way):
@@ -138,7 +138,7 @@ class _Writer:
             raise InputError(what, hint="give it some, or write URDF")
 
     def _has_mass(self, link: Link) -> bool:
-        """Its own, or that of what is welded to it."""
+        """Has the link mass, its own or that of links welded to it?"""
         waiting = [link]
         while waiting:
             one = waiting.pop()
@@ -175,7 +175,7 @@ class _Writer:
     # Joints
 
     def _joints(self, member: Member, depth: int, pose: Pose, count: int) -> Iterator[str]:
-        """MuJoCo's joints for one of ours: hinges, slides, balls."""
+        """The text of MuJoCo's joints (hinges, slides, balls) for one joint."""
         joint = member.joint
         name, axis = joint.name, unit(joint.axis) if any(joint.axis) else (0.0, 0.0, 1.0)
         if joint.type in ("revolute", "continuous"):
@@ -202,11 +202,11 @@ class _Writer:
         elif joint.type == "planar":
             hint = "write URDF, or build the joint of two slides and a hinge"
             raise InputError(f"MuJoCo has no joint like the planar {name!r}, whose velocity turns with the body", hint=hint)
-        if joint.mimic is not None and joint.type != "fixed":  # a locked follower stands still
+        if joint.mimic is not None and joint.type != "fixed":  # a locked mimic joint needs no constraint
             self._more.followers.append((name, joint.mimic))
 
     def _line(self, depth: int, name: str, kind: str, axis: Vector, member: Member, inside: bool = True) -> str:
-        """One element. inside: does it have the damping, friction, armature and limits of the joint?"""
+        """One <joint> element. inside: does it have the damping, friction, armature and limits of the joint?"""
         joint, limits = member.joint, member.joint.limits
         words = [f'<joint name={attribute(name)} type="{kind}"', f"pos={numbers(_vector(member.on_body.p))}"]
         if kind != "ball":
@@ -280,7 +280,7 @@ def _equality(equality: Equality) -> str:
 
 
 def _inertial(link: Link) -> str:
-    """In its principal axes, since MuJoCo finds those to fewer digits."""
+    """The <inertial> element, in principal axes, because MuJoCo diagonalizes other inertias to fewer digits."""
     inertial = link.inertial
     assert isinstance(inertial, Inertial)
     xx, xy, xz, yy, yz, zz = inertial.inertia
@@ -313,7 +313,7 @@ def _vector(v: tuple[object, object, object]) -> Vector:
 
 
 def _body_name(link: Link, links: Container[str]) -> str:
-    """The link's own, but for `world`: that is MuJoCo's name for what everything stands in."""
+    """The name of a link's body; `world` is changed, because it is MuJoCo's name for the world itself."""
     name = link.name
     while name == _WORLD or (name != link.name and name in links):
         name += "'"

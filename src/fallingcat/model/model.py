@@ -1,7 +1,7 @@
-"""What the algorithms see of a robot: a tree of bodies, each moved by one joint.
+"""The model of a robot for the algorithms: a tree of bodies, each moved by one joint.
 
-Frozen, hashable and picklable. Links that cannot move against each other are one body; their frames
-are kept in `frames`. The floating base is an ordinary joint from the world to the first body.
+A model is frozen, hashable and picklable. Links that cannot move relative to each other are one body; their
+frames are kept in `frames`. The floating base is an ordinary joint from the world to the first body.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fallingcat.spatial import Inertia
 from fallingcat.suggest import closest
 
 WORLD = -1
-"""The index, and the frame tag, of the inertial frame."""
+"""The index of the world as a parent, and the tag of the inertial frame."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Body:
 
 @dataclass(frozen=True)
 class FrameOf:
-    """Where a frame sits."""
+    """The body and pose of a frame."""
 
     body: int
     """Index of the body it is attached to, or WORLD."""
@@ -84,10 +84,10 @@ class Model:
         return self.nv - 6 if self.floating else self.nv
 
     def in_representation(self, representation: Representation) -> Model:
-        """The same robot with the base's twist in nu expressed otherwise (paper 004).
+        """The same robot with the base's twist in nu in another representation (paper 004).
 
-        The base then is a joint whose axes move, which every algorithm handles; none of them knows
-        about representations.
+        The base then is a joint whose axes move in the body, which every algorithm handles, so that no algorithm
+        needs to know about representations.
         """
         if not self.floating or representation == "body":
             return self
@@ -101,7 +101,7 @@ class Model:
 
     @lazy
     def mass(self) -> float:
-        """The mass of all that can move, kg."""
+        """The total mass of the moving bodies, kg."""
         total = 0.0
         for body in self.bodies:  # not `sum`, which rounds floats differently from Python 3.12 on
             total += body.inertia.mass
@@ -109,7 +109,7 @@ class Model:
 
     @lazy
     def digest(self) -> str:
-        """A short text that differs whenever anything about the model does; for caches."""
+        """A digest of the whole model, for keys of caches."""
         return hashlib.sha256(repr(self).encode()).hexdigest()
 
     @lazy
@@ -117,7 +117,7 @@ class Model:
         return dict(self.frames)
 
     def frame(self, name: str) -> FrameOf:
-        """Where a frame sits; a clear error when there is no such frame."""
+        """The body and pose of a frame; raises `FrameError` if there is no such frame."""
         found = self._frames.get(name) if isinstance(name, str) else None
         if found is None:
             raise FrameError(f"no frame {name!r} on robot {self.name!r}; {closest(name, self._frames)}")
@@ -143,13 +143,13 @@ class Model:
         return range(start, start + self.bodies[i].joint.nv)
 
     def coordinates(self, i: int, q: Sequence[Scalar]) -> list[Scalar]:
-        """The coordinates of joint i."""
+        """The coordinates of joint i, taken from q; for a mimic joint computed from those of its leader."""
         body = self.bodies[i]
         own = list(q[body.q_at : body.q_at + body.joint.nq])
         return [body.multiplier * own[0] + body.offset] if body.mimics else own
 
     def speeds(self, i: int, nu: Sequence[Scalar]) -> list[Scalar]:
-        """The velocities (or accelerations) of joint i."""
+        """The velocities (or accelerations) of joint i, taken from nu; for a mimic joint computed from its leader's."""
         body = self.bodies[i]
         own = list(nu[body.nu_at : body.nu_at + body.joint.nv])
         return [body.multiplier * own[0]] if body.mimics else own

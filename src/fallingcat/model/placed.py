@@ -1,6 +1,6 @@
-"""Poses and axes on the way from a description to a model, in plain arithmetic.
+"""Poses and axes for building a model from a description, on tuples of floats.
 
-Not in arrays: a product of matrices would go through BLAS, whose rounding depends on the processor.
+Arrays are not used, because their matrix product calls BLAS, whose rounding depends on the processor.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from fallingcat.spatial.vec3 import (
 )
 
 HALF_TURN: Mat = ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0))
-"""About x."""
+"""The rotation by pi about x."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A frame in another one."""
+    """The pose of a frame in another one: rotation R and position p."""
 
     R: Mat = IDENTITY
     p: Vec = ZERO
@@ -58,14 +58,14 @@ HERE = Placed()
 
 
 def _snap(x: float) -> float:
-    """Entries of a rotation that are 0 or 1 but for rounding become exactly that, so that they fold."""
+    """Set an entry of a rotation that is 0, 1 or -1 up to rounding to exactly that, so that it folds in programs."""
     if abs(x) < 1e-15:
         return 0.0
     return math.copysign(1.0, x) if abs(abs(x) - 1.0) < 1e-15 else x
 
 
 def unit(axis: Sequence[float]) -> Vec:
-    """The direction of an axis of any length."""
+    """The unit vector along an axis of any length."""
     _, exponent = math.frexp(max(abs(x) for x in axis))
     x, y, z = (math.ldexp(float(x), -exponent) for x in axis)  # exact, and the squares neither vanish nor overflow
     length = math.sqrt(x * x + y * y + z * z)
@@ -73,7 +73,7 @@ def unit(axis: Sequence[float]) -> Vec:
 
 
 def aligned(axis: Sequence[float]) -> tuple[int, float, Mat]:
-    """(k, sign, A): the joint's frame turned by A has the axis along sign times coordinate axis k."""
+    """(k, sign, A): in the joint's frame rotated by A, the axis is sign times coordinate axis k."""
     a = unit(axis)
     k = max(range(3), key=lambda i: abs(a[i]))
     if max(abs(a[i]) for i in range(3) if i != k) < 1e-15:

@@ -1,4 +1,4 @@
-"""Collecting findings, and the wording they share."""
+"""Collects findings, and words that they share."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from fallingcat.text import printable as printable
 from fallingcat.text import quoted as quoted
 
 MAX_FINDINGS = 1000
-"""Findings of each severity at most: more cannot be mended at once, and a broken file can have a hundred thousand."""
+"""Largest number of findings of each severity: nobody mends more at once, and a broken file can have a hundred thousand."""
 
 
 def listed(names: Sequence[str], limit: int = 6) -> str:
-    """Quoted names in one sentence, the rest counted."""
+    """The first names, quoted and joined for a sentence, and the number of the others."""
     head = [quoted(name) for name in names[:limit]]
     if len(names) > limit:
         return f"{', '.join(head)} and {len(names) - limit} more"
@@ -56,15 +56,15 @@ class Report:
         self._counts: dict[Severity, int] = {"error": 0, "warning": 0, "note": 0}
 
     def error(self, message: str, *, hint: str = "", element: str = "", line: int = 0) -> None:
-        """Note something that makes the description unusable."""
+        """Add an error: the description is unusable."""
         self._add("error", message, hint, element, line)
 
     def warning(self, message: str, *, hint: str = "", element: str = "", line: int = 0) -> None:
-        """Note something doubtful."""
+        """Add a warning: the description is doubtful."""
         self._add("warning", message, hint, element, line)
 
     def note(self, message: str, *, hint: str = "", element: str = "", line: int = 0) -> None:
-        """Note what the file says and this library leaves out, and rightly so."""
+        """Add a note: the file has contents that this library leaves out, without effect on the results."""
         self._add("note", message, hint, element, line)
 
     def has_errors(self) -> bool:

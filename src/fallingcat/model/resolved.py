@@ -1,4 +1,4 @@
-"""A robot as a description of its own: locked joints are fixed, the base is the root, and joints stand in the order of q."""
+"""A loaded robot as a description: locked joints are fixed, the base is the root, and joints are in the order of q."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def resolved(
 ) -> Description:
     """The description of a robot that was loaded with these options.
 
-    Raises `InputError` where another base reverses a joint whose reverse has no type in files.
+    Raises `InputError` if the base reverses a joint whose reverse is no joint type of files.
     """
     choice = Choice(description, joints, lock or {})
     every = [_locked(joint, choice) for joint in description.joints]
     links, every = _rooted(description, every, base)
     order = {name: k for k, name in enumerate(choice.movable)}
-    every.sort(key=lambda joint: order.get(joint.name, len(order)))  # stable: the others stay as they are
+    every.sort(key=lambda joint: order.get(joint.name, len(order)))  # stable: the other joints keep their order
     return replace(description, links=tuple(links), joints=tuple(every))
 
 
 def _locked(joint: Joint, choice: Choice) -> Joint:
-    """A joint that does not move as a fixed one; one that follows, with its leader at the end of the chain."""
+    """A locked joint as a fixed one; a mimic joint with the leader at the end of its chain; other joints unchanged."""
     locked = choice.lock_of(joint) if joint.type != "fixed" else None
     if locked is None:
         if joint.name in choice.master:

@@ -9,7 +9,7 @@ from fallingcat.model.description import Rotation, Vector
 
 
 def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Rotation:
-    """Rz(yaw) Ry(pitch) Rx(roll): turns about the fixed x, y and z axes, in this order."""
+    """Rz(yaw) Ry(pitch) Rx(roll): rotations about the fixed x, y and z axes, in this order."""
     sr, cr = elementary.sin(roll), elementary.cos(roll)
     sp, cp = elementary.sin(pitch), elementary.cos(pitch)
     sy, cy = elementary.sin(yaw), elementary.cos(yaw)
@@ -21,7 +21,7 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Rotation:
 
 
 def rotation_from_quaternion(x: float, y: float, z: float, w: float) -> Rotation:
-    """The rotation of a quaternion of any length; that of length zero gives NaN."""
+    """The rotation matrix of a quaternion of any nonzero length; NaN for length zero."""
     n = x * x + y * y + z * z + w * w
     s = 2.0 / n if n > 0.0 else math.nan
     return (
@@ -32,7 +32,7 @@ def rotation_from_quaternion(x: float, y: float, z: float, w: float) -> Rotation
 
 
 def rotation_about(axis: Vector, angle: float) -> Rotation:
-    """The turn by an angle about an axis of unit length (Rodrigues)."""
+    """The rotation by an angle about an axis of unit length (Rodrigues)."""
     x, y, z = axis
     s, c = elementary.sin(angle), elementary.cos(angle)
     v = 1.0 - c
@@ -44,7 +44,7 @@ def rotation_about(axis: Vector, angle: float) -> Rotation:
 
 
 def quaternion_of(rotation: Rotation) -> tuple[float, float, float, float]:
-    """x y z w of a rotation, with no subtraction that could lose digits (Shepperd)."""
+    """The unit quaternion (x y z w) of a rotation, without cancellation (Shepperd)."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = rotation
     fours = (1.0 + xx - yy - zz, 1.0 - xx + yy - zz, 1.0 - xx - yy + zz, 1.0 + xx + yy + zz)
     k = max(range(4), key=lambda i: fours[i])
@@ -60,9 +60,9 @@ def quaternion_of(rotation: Rotation) -> tuple[float, float, float, float]:
 
 
 def rpy_of(rotation: Rotation) -> Vector:
-    """Roll, pitch and yaw of a rotation: of many, at a pitch of a right angle, some that give it back.
+    """Roll, pitch and yaw of a rotation; at a pitch of +-90 degrees, where they are not unique, some that reproduce it.
 
-    Yaw is taken first and then taken out: its rounding is made up for by the roll, where the two cannot be told apart.
+    Yaw is computed first and removed from the rotation: near that pitch, the roll compensates the rounding of the yaw.
     """
     (xx, xy, xz), (yx, yy, yz), (zx, _, _) = rotation
     yaw = math.atan2(yx, xx) if xx != 0.0 or yx != 0.0 else 0.0
@@ -73,7 +73,7 @@ def rpy_of(rotation: Rotation) -> Vector:
 
 
 def _clean(entry: float) -> float:
-    """Removes the rounding of right angles: exact zeros and ones let later stages drop whole terms."""
+    """Removes the rounding of right angles: entries that are exactly 0, 1 or -1 let later stages drop terms."""
     if abs(entry) < 1e-15:
         return 0.0
     if abs(abs(entry) - 1.0) <= 1e-15:

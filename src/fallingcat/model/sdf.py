@@ -1,7 +1,7 @@
 """SDF (1.6 to 1.11) to a `Description`: models, nested models, frames, links and joints.
 
-Poses may be given in any frame, and joints may sit anywhere on their child: where a joint's frame is not its child link's,
-a link without mass stands between them. Like the reader of URDF it goes on after a mistake, and reports all of them.
+Poses may be given in any frame, and a joint may be anywhere on its child link: if its frame is not the child's, a massless
+link is inserted between them. Like the reader of URDF it continues after a mistake, and reports all of them.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from fallingcat.model.xml_tree import Element
 
 NEWEST = (1, 12)
 OLDEST = (1, 5)
-"""The oldest version that is read: before, axes of joints were in the model's frame."""
+"""The oldest version that is read; in older ones the axes of joints are in the model's frame."""
 _COUPLINGS = ("gearbox",)
 DEEPEST = 16
-"""Depth of models inside each other at most."""
+"""Largest depth of nested models."""
 _CLOSES = {"fixed": "weld", "spherical": "connect", "revolute": "hinge", "continuous": "hinge"}
-"""What a joint becomes that closes a loop."""
+"""The constraint that replaces a joint that closes a loop, by joint type."""
 
 
 class Place(NamedTuple):
-    """Something with a pose, found on the first walk."""
+    """A named element with a pose, found on the first walk."""
 
     full: str
-    """Its name, those of the models around it included."""
+    """The full name, with those of the enclosing models."""
     prefix: str
-    """The names of the models around it."""
+    """The names of the enclosing models, each followed by `::`."""
     element: Element
 
 
 @dataclass(frozen=True)
 class Models:
-    """What the first walk finds, each kind in the order of the file."""
+    """The elements that the first walk finds, each kind in the order of the file."""
 
     models: list[Place]
     links: list[Place]
@@ -92,7 +92,7 @@ def _only_model(root: Element, report: Report) -> Element | None:
 
 
 def _gravity(root: Element, report: Report) -> Vector | None:
-    """The gravity of the world around the model, if it says one."""
+    """The gravity of the world around the model, m/s^2, else None."""
     for world in root.all("world"):
         for element in world.all("gravity"):
             return Values(report).vector(element, "world")
@@ -100,7 +100,7 @@ def _gravity(root: Element, report: Report) -> Vector | None:
 
 
 class _Reader:
-    """Two walks: the first finds everything that has a name, the second asks where it is."""
+    """Reads a model in two walks: the first finds all names, the second resolves poses and makes links and joints."""
 
     def __init__(self, report: Report, version: tuple[int, int]) -> None:
         self._report, self._version = report, version
@@ -109,7 +109,7 @@ class _Reader:
         self._links = LinkReader(report, self._frames)
         self._joints = JointReader(report, self._frames, version)
         self._unread = 0
-        """Joints whose links are not known."""
+        """Number of joints whose links are not known."""
 
     def robot(self, model: Element, gravity: Vector | None) -> Description:
         found = self._walk(model)
@@ -155,7 +155,7 @@ class _Reader:
         return found
 
     def _refuse_colons(self, kind: str, element: Element) -> None:
-        """They stand between the names of models; in files before 1.8, also in names of what was in models once."""
+        """Report `::` in a name: it separates names of models. Before 1.8, elements of flattened models may have it."""
         name = name_of(element)
         if "::" in name and (kind == "model" or self._version >= (1, 8)):
             self._report.error(
@@ -167,7 +167,7 @@ class _Reader:
         return self._frames.declare(full)
 
     def _rename(self, kind: str, full: str, prefix: str, element: Element, places: list[Place]) -> None:
-        """A second thing of the same name: a joint may be named like a link, and is then no frame."""
+        """Handle a second element of the same name: a joint may be named like a link, but is no frame then; others are errors."""
         if kind == "joint":
             places.append(Place(full, prefix, element))
         else:
@@ -187,7 +187,7 @@ class _Reader:
     # Where things are
 
     def _relative(self, place: Place, default: str, subject: str) -> str:
-        """The frame in which something's pose is given."""
+        """The frame in which an element's pose is given."""
         pose = self._values.only(place.element, "pose", subject)
         name = "" if pose is None else (pose.get("relative_to") or pose.get("frame") or "").strip()
         if not name:
@@ -218,7 +218,7 @@ class _Reader:
         self._frames.add(self._key(place), node)
 
     def _key(self, place: Place) -> str:
-        """A joint's name as a frame: one that is named like a link cannot be referred to."""
+        """The key of a joint's frame, which differs from all names: a joint named like a link cannot be referred to."""
         return f"{place.full}\0joint"
 
     def _add_frame(self, place: Place) -> None:
@@ -267,18 +267,18 @@ class _Reader:
         )
 
     def _hold_together(self, links: list[Link], joints: list[Joint]) -> None:
-        """Where joints could not be read, links hang on nothing, which need not be said a second time."""
+        """Connect links that have lost their joint, because it could not be read, so that they are not reported a second time."""
         children = {joint.child for joint in joints}
         loose = [link.name for link in links if link.name not in children]
         if self._unread:
             joints += [Joint(f"{name}/unread", "fixed", loose[0], name) for name in loose[1:]]
 
     def _in_link(self, frame: str) -> Placed:
-        """A frame in the link that carries it."""
+        """The pose of a frame in the link that it is attached to."""
         return self._frames.place(self._frames.carrier(frame)).inverse() @ self._frames.place(frame)
 
     def _connect(self, place: Place, links: list[Link], joints: list[Joint], equalities: list[Equality], above: set[str]) -> None:
-        """A joint, and the link between it and its child if its frame is not the child's."""
+        """Add a joint, and a massless link between it and its child if their frames differ."""
         subject, key = subject_of("joint", place.full), self._key(place)
         if place.element.get("type") in _COUPLINGS:
             what = f"a {place.element.get('type')} joint couples others, and is left out"

@@ -1,4 +1,4 @@
-"""The frames of an SDF file: every pose may be given in any of them, in any order."""
+"""The frames of an SDF file: any pose may be relative to any frame, declared before or after it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Node:
     attached_to: str
     """The frame that carries it; a link carries itself."""
     element: str
-    """For messages, such as `frame 'hand'`."""
+    """The element's name in messages, such as `frame 'hand'`."""
     line: int
 
 
@@ -72,11 +72,11 @@ class Frames:
         return name in self._nodes
 
     def node(self, name: str) -> Node:
-        """What is known of a frame that was added."""
+        """The frame with this name, which must have been added."""
         return self._nodes[name]
 
     def place(self, name: str) -> Placed:
-        """Where a frame is in the world when all joints are at zero."""
+        """The pose of a frame in the world with all joints at zero."""
         chain = self._chain(name, self._places, "relative_to")
         at = self._places[chain.pop()] if chain[-1] in self._places else HERE
         for frame in reversed(chain):
@@ -94,7 +94,7 @@ class Frames:
         return link
 
     def _report_circle(self, chain: list[str], following: str) -> None:
-        """Once for the frames that are in it."""
+        """Report a cycle of frames, once for all frames in it."""
         if chain[-1] in self._circled or following in self._circled:
             return
         self._circled.update(chain)
@@ -103,7 +103,7 @@ class Frames:
         self._report.error(what, hint="let one of them refer to the model", element=node.element, line=node.line)
 
     def _chain(self, name: str, known: Iterable[str], by: str) -> list[str]:
-        """The frames from one to the first that is known, or that refers to itself; a loop is reported, and cut."""
+        """The frames from `name` along references to the first that is known or refers to itself; cycles are reported and cut."""
         chain, visited = [name], {name}
         while chain[-1] not in known and chain[-1] in self._nodes:
             following = getattr(self._nodes[chain[-1]], by)

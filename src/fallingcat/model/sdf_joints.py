@@ -1,4 +1,4 @@
-"""Joints of SDF: types, axes in any frame, limits, and who follows whom."""
+"""Joints of SDF: types, axes in any frame, limits, and mimic joints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TYPES: dict[str, JointType] = {
     "ball": "spherical", "fixed": "fixed",
 }  # fmt: skip
 _NO_LIMIT = 1e15
-"""SDF writes 1e16 for none."""
+"""Limits from here on count as infinite: SDF writes 1e16 for none."""
 
 
 class JointReader:
@@ -44,7 +44,7 @@ class JointReader:
         return self._frames.find(name, prefix, subject, element.line if element is not None else joint.line)
 
     def joint(self, place: Any, parent: str, child: str, pose: Pose) -> Joint:
-        """place: its full name, the prefix of its model, its element. pose: of its frame in the parent link."""
+        """Read a joint. place: its full name, the prefix of its model, its element. pose: of its frame in the parent link."""
         element, subject = place.element, subject_of("joint", place.full)
         kind = self._type(element, subject)
         first, second = self._values.only(element, "axis", subject), self._values.only(element, "axis2", subject)
@@ -85,7 +85,7 @@ class JointReader:
         return _TYPES[given]
 
     def _axis(self, element: Element | None, place: Any, subject: str, default: Vector) -> Vector:
-        """In the joint's frame; the file may give it in any."""
+        """An axis in the joint's frame; the file may give it in any frame."""
         xyz = None if element is None else self._values.only(element, "xyz", subject)
         axis = default if xyz is None else self._values.vector(xyz, subject) or default
         name = "" if xyz is None else (xyz.get("expressed_in") or "").strip()
@@ -109,7 +109,7 @@ class JointReader:
         effort, velocity = limit("effort", INFINITY), limit("velocity", INFINITY)
         if kind == "continuous":
             lower, upper = -INFINITY, INFINITY
-        # A negative bound is SDF's word for none.
+        # In SDF a negative bound means none.
         return Limits(lower, upper, velocity if velocity >= 0.0 else INFINITY, effort if effort >= 0.0 else INFINITY)
 
     def _warn_of_springs(self, dynamics: Element | None, subject: str) -> None:
@@ -119,19 +119,19 @@ class JointReader:
             )
 
     def _pitch(self, element: Element, subject: str) -> float:
-        """Metres per radian. <screw_thread_pitch>: metres per turn; <thread_pitch>: the older, radians per metre backwards."""
+        """The pitch, metres per radian. <screw_thread_pitch> is in metres per turn; the older <thread_pitch> is -1/pitch."""
         if element.all("screw_thread_pitch"):
             return self._values.number(element, "screw_thread_pitch", subject, 1.0) / (2.0 * math.pi)
         backwards = self._values.number(element, "thread_pitch", subject, 1.0)
         return -1.0 / backwards if backwards != 0.0 else 0.0
 
     def _armature(self, element: Element, subject: str) -> float:
-        """Drake's extension: the rotor's inertia times the square of the gear ratio."""
+        """The armature by Drake's extension: the rotor's inertia times the square of the gear ratio."""
         rotor = self._values.number(element, "drake:rotor_inertia", subject, 0.0)
         return rotor * self._values.number(element, "drake:gear_ratio", subject, 1.0) ** 2
 
     def _mimic(self, axis: Element | None, place: Any, subject: str) -> Mimic | None:
-        """multiplier (leader - reference) + offset."""
+        """The <mimic> of an axis: position = multiplier (leader - reference) + offset."""
         element = None if axis is None else self._values.only(axis, "mimic", subject)
         if element is None:
             return None

@@ -32,11 +32,11 @@ class LinkReader:
         self._frames = frames
 
     def link(self, place: Any) -> Link:
-        """place: its full name, the prefix of its model, its element."""
+        """Read a link. place: its full name, the prefix of its model, its element."""
         element, subject = place.element, subject_of("link", place.full)
         inertial = self._inertial(element, subject)
         visuals = [self._shape(shape, place, subject) for shape in element.all("visual")]
-        quiet = LinkReader(Report(self._report.file), self._frames)  # no robot fails for what it touches with
+        quiet = LinkReader(Report(self._report.file), self._frames)  # mistakes in collisions are no errors
         collisions = [quiet._shape(shape, place, subject) for shape in element.all("collision")]
         return Link(
             place.full,

@@ -1,4 +1,4 @@
-"""Values in the text of SDF elements, with their mistakes reported."""
+"""Reads values from the text of SDF elements, and reports mistakes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def subject_of(kind: str, name: str) -> str:
 
 
 class Values:
-    """Reads what stands between tags; what cannot be read is reported and replaced by something harmless."""
+    """Reads values between tags; a value that cannot be read is reported and replaced by a harmless one."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -48,7 +48,7 @@ class Values:
         return default if row is None else row[0]
 
     def required(self, parent: Element, tag: str, subject: str, hint: str) -> float | None:
-        """One number that must be there."""
+        """One number in a child element; an error, and None, if it is missing."""
         element = self.only(parent, tag, subject)
         if element is None:
             self._report.error(f"<{parent.tag}> has no <{tag}>", hint=hint, element=subject, line=parent.line)
@@ -57,11 +57,11 @@ class Values:
         return None if row is None else row[0]
 
     def row(self, element: Element, count: int, subject: str) -> tuple[float, ...] | None:
-        """Exactly so many numbers."""
+        """Exactly `count` numbers in the text of an element."""
         return self._numbers.text(element, count, subject)
 
     def vector(self, element: Element, subject: str) -> Vector | None:
-        """Three numbers."""
+        """Three numbers in the text of an element."""
         return cast("Vector | None", self._numbers.text(element, 3, subject))
 
     def word(self, parent: Element, tag: str, subject: str) -> str:
@@ -70,7 +70,7 @@ class Values:
         return "" if element is None else element.text.strip()
 
     def truth(self, parent: Element, tag: str, subject: str) -> bool:
-        """1, 0, true or false; false when it is absent."""
+        """The boolean (1, 0, true or false) in a child element; false if it is absent."""
         word = self.word(parent, tag, subject).lower()
         if word not in ("", "0", "1", "true", "false"):
             element = parent.all(tag)[0]
@@ -79,7 +79,7 @@ class Values:
         return word in ("1", "true")
 
     def pose(self, parent: Element, subject: str) -> Placed:
-        """The <pose> of an element: x y z roll pitch yaw, or what its attributes say; the identity when it is absent."""
+        """The <pose> of an element: x y z roll pitch yaw, or as its attributes specify; the identity if it is absent."""
         element = self.only(parent, "pose", subject)
         if element is None or not element.text.strip():
             return HERE

@@ -1,4 +1,4 @@
-"""Where robots come from: files, text, descriptions, builders and the bundled collection."""
+"""Sources of robots: files, text, descriptions, builders and the bundled collection."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _Reading = tuple[Description | None, tuple[Finding, ...]]
 
 
 def read(source: Source, package_dirs: Iterable[str | os.PathLike[str]] = ()) -> _Reading:
-    """The description of a source and the mistakes found in it; None with errors when there is nothing to describe.
+    """The description of a source and the findings about it; None with errors if it cannot be read.
 
     package_dirs: folders in which packages and meshes are looked for first.
     """
@@ -66,7 +66,7 @@ def _read(source: Source) -> _Reading:
 
 
 def _folders(package_dirs: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
-    """Absolute paths of folders; one that does not exist is a mistake that would otherwise show as missing meshes."""
+    """The absolute paths of folders; raises for one that does not exist, which would otherwise show as missing meshes."""
     if isinstance(package_dirs, (str, os.PathLike)):
         package_dirs = (package_dirs,)
     try:
@@ -93,9 +93,9 @@ def _robots_folder() -> Traversable:
 
 
 def _read_string(source: str) -> _Reading:
-    # The beginning is enough to tell, and a hundred megabytes need not be copied for it.
+    # Only the beginning is stripped, so that a hundred megabytes are not copied.
     if source[:4096].lstrip("\ufeff \t\r\n").startswith("<"):
-        macros = "xmlns:xacro" in source and has_macros(None, source.encode("utf-8", "replace"))  # xacro wants its name space
+        macros = "xmlns:xacro" in source and has_macros(None, source.encode("utf-8", "replace"))  # xacro requires its name space
         return _read_xacro(source, "<text>", source) if macros else read_xml(source)
     if not source.strip("\ufeff \t\r\n"):
         return _failure("<text>", "the source is empty", "give a path, XML text or the name of a bundled robot")
@@ -127,7 +127,7 @@ def _read_file(path: Path) -> _Reading:
         if path.is_dir():
             return _failure(name, "this is a directory, not a file", "give the path of the URDF file in it")
         with open(path, "rb") as stream:
-            # One byte beyond the limit shows that there is too much, however large the file is.
+            # Reading one byte beyond the limit is enough to see that the file is too large.
             content = stream.read(MAX_SIZE + 1)
     except FileNotFoundError:
         return _failure(name, f"there is no file {quoted(name, limit=200)}", _hint_for_missing(path))

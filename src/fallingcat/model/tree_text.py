@@ -9,7 +9,7 @@ from fallingcat.text import printable
 
 
 def joint_words(joint: JointModel) -> str:
-    """A joint in few words, such as `revolute -y`."""
+    """The type and axis of a joint, such as `revolute -y`."""
     if isinstance(joint, Reversed):
         return f"{joint_words(joint.forward)}, from the other side"
     name = "floating" if isinstance(joint, FreeFlyer) else type(joint).__name__.lower()

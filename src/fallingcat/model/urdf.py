@@ -1,8 +1,7 @@
 """URDF text to a `Description`.
 
-The reader goes on after a mistake, so that one reading reports all of them. What cannot be read
-is replaced by something harmless, which is why the description of a text with error findings is
-good for further examination only.
+The reader continues after a mistake, so that one reading reports all of them. Values that cannot be read
+are replaced by harmless ones, so the description of a text with errors is good for further checks only.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ from fallingcat.model.urdf_numbers import NumberReader
 from fallingcat.model.xacro_files import HINT
 from fallingcat.model.xml_tree import Element, XmlError, parse_xml
 
-# Elements that URDF files are known to hold; those that mean nothing here are passed over in
-# silence, and only a near miss of a known name is worth a word.
+# Elements that URDF files are known to contain. Unknown elements are ignored without a finding,
+# unless their name is close to a known one.
 _KNOWN_CHILDREN = {
     "robot": ("link", "joint", "material", "gazebo", "transmission", "sensor", "group", "ros2_control", "fallingcat"),
     "link": ("inertial", "visual", "collision", "contact", "self_collision_checking", "collision_checking", "sensor"),
@@ -52,7 +51,7 @@ _SIZES = {
 }
 """Per shape: its attributes, and how many numbers each holds."""
 NO_LIMIT = 1e15
-"""Files write larger numbers for limits that there are not."""
+"""Limits from here on count as infinite: files write huge numbers for none."""
 _OTHER_FORMATS = {
     "sdf": "this is SDF, not URDF: fc.load reads it",
     "mujoco": "this is MJCF, not URDF: fc.load reads it",
@@ -72,7 +71,7 @@ def read_urdf(text: str | bytes, file: str = "<text>") -> tuple[Description | No
 
 
 def read_urdf_tree(root: Element, file: str) -> tuple[Description | None, tuple[Finding, ...]]:
-    """The same for a text that has been parsed."""
+    """`read_urdf` for a text that has been parsed."""
     report = Report(file)
     if root.tag != "robot":
         report.error(
@@ -85,7 +84,7 @@ def read_urdf_tree(root: Element, file: str) -> tuple[Description | None, tuple[
 
 
 class _Reader:
-    """Walks the element tree; one method per kind of element."""
+    """Reads an element tree, with one method per kind of element."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -108,7 +107,7 @@ class _Reader:
         return Description(name or "robot", links, joints, self._report.file, gravity=gravity, world=not floating)
 
     def _own(self, root: Element) -> tuple[bool, Vector | None]:
-        """What `Robot.to_urdf` adds to URDF: whether the base floats, and gravity."""
+        """The <fallingcat> element, which `Robot.to_urdf` adds to URDF: whether the base floats, and gravity."""
         element = self._only(root, "fallingcat", "robot")
         if element is None:
             return True, None
@@ -127,7 +126,7 @@ class _Reader:
             None if inertial is None else self._inertial(inertial, subject),
             self._visuals(element.all("visual"), subject),
             element.line,
-            _Reader(Report(self._report.file))._visuals(element.all("collision"), subject),  # no robot fails for them
+            _Reader(Report(self._report.file))._visuals(element.all("collision"), subject),  # their mistakes are no errors
         )
 
     def _inertial(self, element: Element, subject: str) -> Inertial:
@@ -136,7 +135,7 @@ class _Reader:
         mass = self._mass(element, subject)
         inertia = self._inertia(element, subject)
         if mass is None or inertia is None:
-            # A body without any fault, so that one unreadable number is not reported a second time as a weightless link.
+            # A valid inertia, so that an unreadable number is not reported a second time as a link without mass.
             return Inertial(1.0, Pose(), (1.0, 0.0, 0.0, 1.0, 0.0, 1.0), element.line)
         return Inertial(mass, pose, inertia, element.line)
 
@@ -202,7 +201,7 @@ class _Reader:
         return None if size is None else Visual(cast(ShapeKind, element.tag), size)
 
     def _sizes(self, element: Element, counts: dict[str, int], subject: str) -> tuple[float, ...] | None:
-        """The numbers of several attributes in one row."""
+        """The numbers of several attributes, concatenated; None if one of them cannot be read."""
         rows = [self._numbers.row(element, attribute, count, subject) for attribute, count in counts.items()]
         size = tuple(value for row in rows if row is not None for value in row)
         if None in rows:
@@ -235,7 +234,7 @@ class _Reader:
         name = _name(element)
         subject = _subject("joint", name)
         self._warn_of_misspelt_children(element, subject)
-        # An unknown type is carried along as it is written: the doctor has the words for it.
+        # An unknown type is kept as it is written: the doctor reports it.
         kind = cast(JointType, (element.get("type") or "").strip())
         axis, axis2, pitch = self._axes(element, subject)
         damping, friction, armature = self._dynamics(self._only(element, "dynamics", subject), subject)
@@ -353,7 +352,7 @@ class _Reader:
                 )
 
     def _refuse_xacro(self, root: Element) -> None:
-        """What the macros would have put here is missing: this is not the robot that its author meant."""
+        """Report elements of xacro: the parts that the macros would have made are missing."""
         waiting = [root]
         while waiting:
             element = waiting.pop()

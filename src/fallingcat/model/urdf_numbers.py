@@ -1,4 +1,4 @@
-"""Numbers in attributes, read strictly: what is not plainly a finite number is reported with its place."""
+"""Reads numbers in attributes strictly: anything but a plain finite number is reported with its place."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class NumberReader:
         return cast("Vector | None", self.row(element, attribute, 3, subject))
 
     def row(self, element: Element, attribute: str, count: int, subject: str) -> tuple[float, ...] | None:
-        """Exactly so many numbers from an attribute that must be there."""
+        """Exactly `count` numbers from an attribute that must exist."""
         text = element.get(attribute)
         if text is None:
             wanted = _wanted(count)
@@ -43,7 +43,7 @@ class NumberReader:
         return self._numbers(text, f"<{element.tag} {attribute}>", count, subject, element)
 
     def text(self, element: Element, count: int, subject: str, infinite: bool = False) -> tuple[float, ...] | None:
-        """Exactly so many numbers between the tags of an element; `infinite`: of which some may be "inf"."""
+        """Exactly `count` numbers between the tags of an element; `infinite`: some of them may be "inf"."""
         return self._numbers(element.text.strip(), f"<{element.tag}>", count, subject, element, infinite)
 
     def _numbers(
@@ -82,7 +82,7 @@ def _finite(word: str) -> float | None:
 
 
 def _advice(text: str) -> str:
-    """What probably went wrong with text that should have been numbers."""
+    """A hint on the probable mistake in a text that should have been numbers."""
     if "${" in text or "$(" in text:
         return "this is an unexpanded xacro expression; expand the file first: xacro robot.xacro > robot.urdf"
     if "," in text:

@@ -1,7 +1,7 @@
 """A `Description` as URDF that reads back as the same robot.
 
 Types and attributes beyond URDF's own (helical, cylindrical, universal, spherical joints, a second axis, a pitch, armature) are
-those that `urdf.py` reads. Whether the base floats, and gravity, stand in an element of our own, which others pass over.
+those that `urdf.py` reads. Whether the base floats, and gravity, are in an additional element, which other readers ignore.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fallingcat.model.urdf import NO_LIMIT, read_urdf
 from fallingcat.text import printable
 
 Files = Callable[[Visual], str]
-"""From a mesh to the name of its file in the text."""
+"""A function from a mesh to the name of its file in the text."""
 
 
 def urdf_text(robot: Description, floating: bool, gravity: Vector, file_of: Files) -> str:
@@ -40,7 +40,7 @@ def urdf_text(robot: Description, floating: bool, gravity: Vector, file_of: File
 
 
 def attribute(name: str) -> str:
-    """A name as an attribute, quotes included."""
+    """A name as the value of an attribute, with quotes."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:
@@ -49,7 +49,7 @@ def attribute(name: str) -> str:
 
 
 def numbers(values: tuple[float, ...]) -> str:
-    """Numbers as an attribute, quotes included; every digit that is needed to read them back."""
+    """Numbers as the value of an attribute, with quotes, and with all digits that are needed to read them back exactly."""
     return '"' + " ".join(repr(float(value) + 0.0) for value in values) + '"'
 
 
@@ -100,7 +100,7 @@ def _inertial(inertial: Inertial) -> Iterator[str]:
 
 
 def _shapes(shape: Visual, file_of: Files) -> Iterator[tuple[Pose, str]]:
-    """In the shapes that every reader of URDF knows; there are no ellipsoids among them."""
+    """A shape as (pose, text) pairs of shapes that every reader of URDF knows, which have no ellipsoids."""
     if shape.shape == "mesh":
         if shape.file:
             yield shape.pose, f"<mesh filename={attribute(file_of(shape))} scale={numbers(shape.scale)}/>"
@@ -144,7 +144,7 @@ def _joint(joint: Joint) -> Iterator[str]:
 
 
 def _limit(joint: Joint) -> str:
-    """All four numbers, as other readers want them; a huge one stands for none."""
+    """The <limit> element with all four numbers, which other readers require; a huge number means none."""
     values = (joint.limits.lower, joint.limits.upper, joint.limits.effort, joint.limits.velocity)
     finite = (math.copysign(10.0 * NO_LIMIT, value) if math.isinf(value) else value for value in values)
     words = (f"{name}={numbers((value,))}" for name, value in zip(("lower", "upper", "effort", "velocity"), finite, strict=True))

@@ -11,11 +11,11 @@ _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 
 
 class XacroError(Exception):
-    """Why a file could not be expanded."""
+    """Raised when a file cannot be expanded, with the reason."""
 
 
 def has_macros(path: Path | None, content: bytes) -> bool:
-    """Does a file, or text, hold instructions of xacro? The name space alone is no sign: expanded files often keep it."""
+    """Does a file or text contain xacro instructions? The name space alone does not count: expanded files often keep it."""
     named = path is not None and path.suffix == ".xacro"
     text = _COMMENT.sub(b"", content) if b"<xacro:" in content or named else b""
     return b"<xacro:" in text or b"${" in text
@@ -33,5 +33,5 @@ def expand(source: Path | str) -> str | None:
         document = xacro.parse(source)
         xacro.process_doc(document)
         return str(document.toxml())
-    except Exception as error:  # its own exceptions, those of the parser, and of whatever an expression calls
+    except Exception as error:  # exceptions of xacro, of the parser, and of functions that an expression calls
         raise XacroError(" ".join(str(error).split()) or type(error).__name__) from None

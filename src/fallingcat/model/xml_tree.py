@@ -1,8 +1,8 @@
 """XML text to a small tree that knows its line numbers, safe against hostile files.
 
-Expat is driven directly because the tree builders of the standard library forget line numbers
-and expand entities. Here nothing is expanded and nothing is fetched, and size, depth and number
-of elements are bounded before any of them can hurt.
+Expat is used directly because the tree builders of the standard library drop line numbers
+and expand entities. Here nothing is expanded or fetched, and size, depth and number of
+elements are bounded.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from xml.parsers import expat
 from fallingcat.model.report import printable, quoted
 
 MAX_SIZE = 16_000_000
-"""Characters (of text) or bytes; the largest robots need less than one million."""
+"""Largest size of a text in characters or bytes; the largest robots need less than one million."""
 MAX_DEPTH = 64
-"""Depth of nested elements at most; URDF needs about six."""
+"""Largest depth of nested elements; URDF needs about six."""
 MAX_DEPTHS = {"mujoco": 256}
-"""Depth of nested elements at most, by root element: bodies of MJCF stand inside each other."""
+"""Largest depth of nested elements by root element, if it differs: bodies of MJCF are nested."""
 MAX_ELEMENTS = 200_000
 MAX_TEXT = 10_000
-"""Characters between the tags of one element at most, about."""
+"""Largest number of characters between the tags of one element, approximately."""
 
 
 class XmlError(Exception):
-    """The text is not XML that can be read here."""
+    """Raised for a text that cannot be read as XML here."""
 
     def __init__(self, message: str, *, hint: str = "", line: int = 0) -> None:
         super().__init__(message)
@@ -35,7 +35,7 @@ class XmlError(Exception):
 
 @dataclass(slots=True)
 class Element:
-    """One element. URDF and MJCF keep everything in attributes, SDF most in the text between tags."""
+    """One element. URDF and MJCF have their values in attributes, SDF mostly in the text between tags."""
 
     tag: str
     attributes: dict[str, str]
@@ -63,7 +63,7 @@ def parse_xml(text: str | bytes) -> Element:
 
 
 class _TreeBuilder:
-    """Receives expat's events."""
+    """Builds the tree from expat's events."""
 
     def __init__(self) -> None:
         self._parser = expat.ParserCreate()
@@ -118,7 +118,7 @@ class _TreeBuilder:
         self._open.pop()
 
     def _characters(self, text: str) -> None:
-        """Kept for SDF alone, and no more than any number or name needs."""
+        """Collect text between tags, for SDF only, and up to a length that exceeds any number or name."""
         if self._root is not None and self._root.tag == "sdf" and self._open and not text.isspace():
             element = self._open[-1]
             if len(element.text) < MAX_TEXT:
@@ -149,7 +149,7 @@ class _TreeBuilder:
         )
 
     def _declaration(self, name: str, *rest: object) -> None:
-        """Defaults of attributes would be put into every element, which a short text can have by the hundred thousand."""
+        """Refuse declarations: defaults of attributes would be added to every element, of which there can be very many."""
         raise XmlError(
             f"the DOCTYPE declares something about {quoted(name)}; declarations are not read",
             hint="delete the <!DOCTYPE ...> with all that is in its brackets, and write attributes where they belong",
@@ -157,7 +157,7 @@ class _TreeBuilder:
         )
 
     def _explain(self, error: expat.ExpatError) -> XmlError:
-        """Expat's terse message in fuller words."""
+        """Expat's error as an `XmlError` with a longer message."""
         words = expat.ErrorString(error.code) or "syntax error"
         codes = expat.errors.codes
         hint = "mend the XML at this line or just before it"
