@@ -35,12 +35,12 @@ from fallingcat.spatial.vec3 import (
 from fallingcat.spatial.vectors import Force, Frame, Motion
 
 OwnFactor = Callable[[Sequence[Scalar], Sequence[Sequence[Scalar]]], Sequence[Sequence[Scalar]]]
-"""B(v, I), from a twist and the 6 x 6 inertia of a body to a 6 x 6 matrix, in any coordinates."""
+"""A function B(v, I) from a twist (6,) and an inertia (6, 6) of a body to a matrix (6, 6), all in the same frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoriolisFactor:
-    """B, with force = B m."""
+    """B(v, I) by its momentum p and block N, twelve numbers; it takes a motion m to the force B m."""
 
     p: Vec
     N: Mat
@@ -52,7 +52,7 @@ class CoriolisFactor:
 
     @staticmethod
     def of(v: Motion, inertia: Inertia) -> CoriolisFactor:
-        """The factor of a body that moves with v."""
+        """The factor of a body with this inertia and twist v."""
         xx, xy, xz, yy, yz, zz = inertia.I
         half = 0.5 * (xx + yy + zz)
         J: Mat = ((xx - half, xy, xz), (xy, yy - half, yz), (xz, yz, zz - half))
@@ -72,7 +72,7 @@ class CoriolisFactor:
         return Force(cross(m.ang, self.p), matvec(self.N, m.ang), self.frame)
 
     def transposed(self, m: Motion) -> Force:
-        """B^T m: a pure moment."""
+        """B^T m, a pure moment (its force is zero)."""
         return Force(ZERO, add(cross(self.p, m.lin), matTvec(self.N, m.ang)), self.frame)
 
     def swapped_transposed(self, f: Force, x: Motion) -> Force:
@@ -123,7 +123,7 @@ class SkewFactor:
         return Force(lin, ang, self.frame)
 
     def matrix(self) -> list[list[Scalar]]:
-        """The 6 x 6 matrix, linear rows first, skew to the last bit."""
+        """The 6 x 6 matrix, linear rows first, exactly skew-symmetric."""
         corner = [[(self.hw if r == s else 0.0) - self.h[r] * self.w[s] for s in range(3)] for r in range(3)]
         top = [[*row, *corner[r]] for r, row in enumerate(skew(scale(self.mass, self.w)))]
         return top + [[*(-corner[s][r] for s in range(3)), *row] for r, row in enumerate(skew(self.k))]
@@ -131,7 +131,7 @@ class SkewFactor:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFactor:
-    """Any factor: six columns without structure, which add up over bodies."""
+    """A factor without structure, as six columns; factors of several bodies add up."""
 
     columns: tuple[Force, ...]
     frame: Frame
@@ -142,7 +142,7 @@ class ColumnFactor:
 
     @staticmethod
     def given(B: OwnFactor, v: Motion, inertia: Inertia, X: Transform) -> ColumnFactor:
-        """X^T B(X v, I) X: a user's own factor B, of a body in its own coordinates, in the coordinates of v."""
+        """X^T B(X v, I) X in the frame of v, for a user-defined factor B of a body, evaluated in the body's frame."""
         own = [Force.of(column, X.a) for column in zip(*B((X @ v).entries(), inertia.matrix()), strict=True)]
         factor = ColumnFactor(tuple(own), X.a)
         return ColumnFactor(tuple(X.T @ (factor @ (X @ unit)) for unit in _units(X.b)), X.b)
@@ -169,7 +169,7 @@ class NewtonFactor(ColumnFactor):
 
     @staticmethod
     def of(v: Motion, inertia: Inertia) -> NewtonFactor:
-        """The factor of a body that moves with v."""
+        """The factor of a body with this inertia and twist v."""
         return NewtonFactor(tuple(v.cross(inertia @ unit) for unit in _units(inertia.frame)), inertia.frame)
 
 

@@ -1,4 +1,4 @@
-"""First-order numbers a + b e with e^2 = 0, over any scalar: derivatives of small pieces, exactly.
+"""Dual numbers a + b e with e^2 = 0, over any scalar, for exact derivatives of small functions.
 
 Used where a joint's axes depend on its own coordinates; the recursions themselves are differentiated by hand.
 """
@@ -61,7 +61,7 @@ def rates(values: Sequence[Any]) -> list[Scalar]:
 
 
 def along(function: Callable[[list[Any]], Any], x: Sequence[Scalar], direction: Sequence[Scalar]) -> Any:
-    """function at x moved along a direction to first order."""
+    """The value of a function at x, with its derivative along a direction, as dual numbers."""
     return function([Dual(a, b) for a, b in zip(x, direction, strict=True)])
 
 

@@ -41,7 +41,7 @@ def _check(inertia: Inertia | ArticulatedInertia, other: Motion | Inertia | Arti
 
 @dataclass(frozen=True, slots=True)
 class Inertia:
-    """A rigid body: ten numbers."""
+    """The inertia of a rigid body about the origin of a frame, in its axes: ten numbers."""
 
     mass: Scalar
     h: Vec
@@ -56,7 +56,7 @@ class Inertia:
 
     @staticmethod
     def from_com(mass: Scalar, com: Vec, I_com: Sym, frame: Frame) -> Inertia:
-        """From the centre of mass and the rotational inertia about it (parallel axes)."""
+        """The inertia of a body with this centre of mass and rotational inertia about it (parallel axes)."""
         h = scale(mass, com)
         xx, yy, zz = h[0] * com[0], h[1] * com[1], h[2] * com[2]
         I = (
@@ -71,7 +71,7 @@ class Inertia:
 
     @staticmethod
     def of(parameters: Sequence[Scalar], frame: Frame) -> Inertia:
-        """From the ten parameters (m, h, Ixx, Ixy, Ixz, Iyy, Iyz, Izz)."""
+        """The inertia with the ten parameters (m, h, Ixx, Ixy, Ixz, Iyy, Iyz, Izz)."""
         m, *rest = parameters
         return Inertia(m, vec(rest[:3]), tuple(rest[3:9]), frame)
 
@@ -99,7 +99,7 @@ class Inertia:
         return Inertia(self.mass + other.mass, add(self.h, other.h), sym_add(self.I, other.I), self.frame)
 
     def inverse(self) -> InverseInertia:
-        """For a body with mass, through its centre of mass."""
+        """The inverse, for a body with mass, computed about its centre of mass."""
         xx, xy, xz, yy, yz, zz = self.about_com()
         a, b, c = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy  # cofactors
         scale_ = 1.0 / (xx * a + xy * b + xz * c)
@@ -121,7 +121,7 @@ class Inertia:
 
 @dataclass(frozen=True, slots=True)
 class InverseInertia:
-    """The motion that a momentum belongs to."""
+    """The inverse of an inertia, which takes a momentum to the twist that causes it."""
 
     per_mass: Scalar
     com: Vec
@@ -157,7 +157,7 @@ class ArticulatedInertia:
         return ArticulatedInertia(sym_add(self.A, other.A), matadd(self.H, other.H), sym_add(self.I, other.I), self.frame)
 
     def minus_product(self, columns: Sequence[Force], rows: Sequence[Force]) -> ArticulatedInertia:
-        """This minus sum_k columns[k] rows[k]^T, known to be symmetric."""
+        """This minus sum_k columns[k] rows[k]^T, a sum that must be symmetric."""
         A, H, I = self.A, self.H, self.I
         for u, w in zip(columns, rows, strict=True):
             A = sym_sub(A, _upper_outer(u.lin, w.lin))

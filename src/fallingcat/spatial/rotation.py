@@ -1,8 +1,8 @@
-"""Rotations that know their structure.
+"""Rotation matrices with structure.
 
-A joint's rotation is a turn about one coordinate axis after a constant rotation. Kept as that
+A joint's rotation is a rotation about one coordinate axis after a constant one. Kept as that
 product it costs a third of the operations of a full matrix, which matters because these products
-are most of what the dynamics computes.
+are most of the operations of the dynamics.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fallingcat.spatial.vec3 import IDENTITY, Mat, Sym, Vec, matmul, matTvec, ma
 
 
 class Rotation(ABC):
-    """R_ab: from b-coordinates to a-coordinates."""
+    """A rotation matrix R_ab, from b-coordinates to a-coordinates."""
 
     __slots__ = ()
 
@@ -42,14 +42,14 @@ class Rotation(ABC):
         return MatrixRotation(transpose(self.matrix()))
 
     def __matmul__(self, other: Rotation) -> Rotation:
-        # Column by column, so that the structure of the left factor is used.
+        # Column by column, to use the structure of the left factor.
         B = transpose(other.matrix())
         return MatrixRotation(transpose((self.apply(B[0]), self.apply(B[1]), self.apply(B[2]))))
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixRotation(Rotation):
-    """A rotation by its matrix."""
+    """A rotation stored as a full matrix."""
 
     R: Mat
 

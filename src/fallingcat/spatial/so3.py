@@ -27,7 +27,7 @@ from fallingcat.spatial.vec3 import (
 Quaternion = tuple[Scalar, Scalar, Scalar, Scalar]
 """x, y, z, w."""
 QUATERNION_TOLERANCE = 1e-2
-"""How far from one the length of a quaternion that a user gives may be; within it, it is normalised."""
+"""Largest deviation from one of the length of a user's quaternion, which then is normalised."""
 
 _SERIES_BELOW = 1.0
 _SERIES_TERMS = 11
@@ -59,7 +59,7 @@ def exp(w: Vec) -> Mat:
 
 
 def exp_quaternion(w: Vec) -> Quaternion:
-    """The same rotation as a unit quaternion."""
+    """The rotation by |w| about w, as a unit quaternion."""
     half = scale(0.5, w)
     c = coefficients(dot(half, half), 1)
     x, y, z = scale(c[1], half)
@@ -150,7 +150,7 @@ def quaternion_product(a: Quaternion, b: Quaternion) -> Quaternion:
 
 
 def quaternion_normalized(q: Quaternion) -> Quaternion:
-    """NaN throughout if it is not finite."""
+    """The quaternion divided by its length; all entries NaN if it is not finite."""
     squared = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
     s = scalar.where_less(squared, math.inf, 1.0 / scalar.sqrt(squared), math.nan)
     return (s * q[0], s * q[1], s * q[2], s * q[3])

@@ -20,7 +20,7 @@ from fallingcat.spatial.vectors import Force, Frame, Motion
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """X_ab: motion vectors, points and transforms from frame b to frame a."""
+    """The transform X_ab of motion vectors and transforms from frame b to frame a."""
 
     E: Rotation
     """R_ab."""
@@ -72,7 +72,7 @@ class Transform:
 
 
 class Identity(Transform):
-    """The transform that changes nothing but the name of the frame, and costs nothing."""
+    """The identity from frame b to frame a: only the frame's name changes, without any operations."""
 
     __slots__ = ()
 
@@ -81,14 +81,14 @@ class Identity(Transform):
         return Identity(MatrixRotation(IDENTITY), ZERO, a, b)
 
     def __matmul__(self, other: Any) -> Any:
-        """A motion, or a transform."""
+        """The motion or transform `other` with its frame renamed."""
         if isinstance(other, Transform):
             _check_frames(self.b, other.a)
             return Transform(other.E, other.r, self.a, other.b)
         return _renamed(other, self.b, self.a)
 
     def __rmatmul__(self, other: Transform) -> Transform:
-        """What comes after it."""
+        """The transform `other`, which is applied after this one, with its frame renamed."""
         _check_frames(other.b, self.a)
         return Transform(other.E, other.r, other.a, self.b)
 
@@ -102,14 +102,14 @@ class Identity(Transform):
 
 
 def _renamed(x: Any, old: Frame, new: Frame) -> Any:
-    """The same numbers in a frame of another name."""
+    """The same numbers with another frame name."""
     _check_frames(old, x.frame)
     return x if old == new else replace(x, frame=new)
 
 
 @dataclass(frozen=True, slots=True)
 class TransformTransposed:
-    """X_ab^T: wrenches and inertias from a to b."""
+    """The transpose X_ab^T, which takes wrenches and inertias from a to b."""
 
     X: Transform
 

@@ -1,4 +1,4 @@
-"""Vectors and matrices of size three over any scalar: tuples, and nothing clever.
+"""Vectors and matrices of size three over any scalar, as plain tuples.
 
 Zeros that are Python floats stay Python floats, so a tracer can fold them.
 """

@@ -1,8 +1,8 @@
-"""Twists and wrenches with their frames. The only place that knows the order of a 6-vector.
+"""Twists and wrenches with their frames. Only this module depends on the order of 6-vectors.
 
-Order is (linear; angular), wrenches (force; moment). Every quantity says in which frame it is
-expressed; mixing frames raises. The check happens while an algorithm is run on symbols and costs
-nothing in the compiled code.
+The order is (linear; angular), for wrenches (force; moment). Every quantity carries the frame in
+which it is expressed, and mixing frames raises. The check happens while an algorithm runs on
+symbols and costs nothing in compiled code.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _same(a: SpatialVector, b: SpatialVector) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SpatialVector:
-    """Six numbers with a frame: what twists and wrenches have in common. Only vectors of one kind and one frame add."""
+    """Base of twists and wrenches: six numbers with a frame. Only vectors of the same kind and frame can be added."""
 
     lin: Vec
     ang: Vec
@@ -38,7 +38,7 @@ class SpatialVector:
 
     @classmethod
     def of(cls, x: Sequence[Scalar], frame: Frame) -> Self:
-        """From the entries (linear; angular)."""
+        """The vector with these six entries (linear; angular)."""
         return cls((x[0], x[1], x[2]), (x[3], x[4], x[5]), frame)
 
     def entries(self) -> list[Scalar]:
@@ -79,7 +79,7 @@ class Motion(SpatialVector):
         return Force(cross(self.ang, other.lin), ang, self.frame)
 
     def __matmul__(self, force: Force) -> Scalar:
-        """The power of a wrench on this motion."""
+        """The power of a wrench along this motion."""
         _same(self, force)
         return dot(self.lin, force.lin) + dot(self.ang, force.ang)
 
@@ -115,7 +115,7 @@ class Subspace:
         return Subspace(tuple(v.cross(column) for column in self.columns), self.frame)
 
     def turned_by_itself(self, x: Sequence[Scalar]) -> Subspace:
-        """(S x) x S, which vanishes where there is one axis only."""
+        """(S x) x S, which is zero if there is only one column."""
         return self.turned_by(self @ x if len(self) > 1 else Motion.zero(self.frame))
 
     def carried_along(self, v: Motion, x: Sequence[Scalar]) -> Subspace:
