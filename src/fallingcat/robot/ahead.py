@@ -1,7 +1,7 @@
 """Functions compiled before they are needed, several at a time.
 
-Other processes compile and leave the code in the cache; this one then finds it there. Without a cache, with one processor, or
-where a process cannot be started, this process compiles one function after the other.
+Other processes compile and save the code in the cache, where this one then finds it. Without a cache, with one processor, or
+if no process can be started, this process compiles one function after the other.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ COMPOSED = {
     "frame_pose": ("pose_of_place",), "state_plus": ("integrate",), "state_minus": ("difference",),
     "step": STEP, "rollout": STEP, "simulate": STEP,
 }  # fmt: skip
-"""Methods that are not one compiled function, and those that they run."""
+"""Methods that are no compiled function of their own, and the functions that they call."""
 
 
 def as_jobs(functions: Any) -> list[Job]:
-    """Names, or names with options, as jobs."""
+    """Names, or (name, options) pairs, as jobs; anything else is refused."""
     if not isinstance(functions, Iterable):
         raise InputError("compile: no functions", expected="a list of names, or of (name, options)", got=shown(functions))
     jobs: list[Job] = []
@@ -57,7 +57,7 @@ def as_jobs(functions: Any) -> list[Job]:
 
 
 def jobs_of(robot: Any, functions: Any) -> list[Job]:
-    """The compiled functions that the methods of these names run, each once."""
+    """The compiled functions that the methods with these names call, each once."""
     jobs: list[Job] = []
     for name, options in as_jobs(functions):
         jobs += [made for made in _behind(robot, name, options) if made not in jobs]
@@ -68,7 +68,7 @@ def _behind(robot: Any, name: str, options: dict[str, Any]) -> list[Job]:
     """The compiled functions behind a method, and their options."""
     names: tuple[str, ...] = COMPOSED.get(name, (name,))
     if name == "frame_pose":
-        robot.kernel(name, **options)  # is there such a frame?
+        robot.kernel(name, **options)  # raises if there is no such frame
         options = {}
     elif name in ("step", "rollout"):
         check_choice("method", options.pop("method", "euler"), METHODS)
@@ -82,8 +82,8 @@ def _behind(robot: Any, name: str, options: dict[str, Any]) -> list[Job]:
 
 
 def compile_ahead(robot: Any, jobs: Sequence[Job], single: bool, batch: bool, progress: bool) -> None:
-    """Make the code of all functions; their kernels have it when this returns."""
-    kernels = [robot.kernel(name, **options) for name, options in jobs]  # first of all: do they exist?
+    """Compile all functions; when this returns, their kernels have the code."""
+    kernels = [robot.kernel(name, **options) for name, options in jobs]  # raises first if one does not exist
     missing = [k for k, kernel in enumerate(kernels) if not kernel.is_compiled(single, batch)]
     workers = min(processors(), len(missing))
     with _bar(len(missing), progress) as step:
@@ -97,12 +97,12 @@ def compile_ahead(robot: Any, jobs: Sequence[Job], single: bool, batch: bool, pr
 
 
 def processors() -> int:
-    """How many this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _in_processes(robot: Any, shares: Sequence[Sequence[Any]], step: Callable[[str], None]) -> None:
-    """One process for each share of the work; what they do not manage is left to this one."""
+    """Compile each share of the work in a process; functions that they fail to compile are left to this process."""
     done: SimpleQueue[str] = SimpleQueue()
     started: list[subprocess.Popen[bytes]] = []
     try:
@@ -114,7 +114,7 @@ def _in_processes(robot: Any, shares: Sequence[Sequence[Any]], step: Callable[[s
         while any(reader.is_alive() for reader in readers) or not done.empty():
             with contextlib.suppress(Empty):
                 step(done.get(timeout=0.1))
-    except (OSError, pickle.PicklingError, AttributeError, TypeError):  # no more processes, or a robot that cannot be sent
+    except (OSError, pickle.PicklingError, AttributeError, TypeError):  # no more processes, or a robot that cannot be pickled
         return
     finally:
         for process in started:  # also after an interrupt
@@ -134,7 +134,7 @@ def _start(work: bytes) -> subprocess.Popen[bytes]:
 
 
 def _read(process: subprocess.Popen[bytes], done: SimpleQueue[str]) -> None:
-    """Every line is the name of a function that is ready."""
+    """Put the lines of a process's output, names of compiled functions, into a queue."""
     assert process.stdout is not None
     with process.stdout:
         for line in process.stdout:
@@ -143,7 +143,7 @@ def _read(process: subprocess.Popen[bytes], done: SimpleQueue[str]) -> None:
 
 @contextlib.contextmanager
 def _bar(total: int, progress: bool) -> Iterator[Callable[[str], None]]:
-    """A progress bar on a terminal, gone when all is done."""
+    """A progress bar on a terminal, removed at the end."""
     if not progress or total < 2 or sys.stderr is None or not sys.stderr.isatty():
         yield lambda what: None
         return

@@ -1,4 +1,4 @@
-"""What can be named as a base (paper 004): a frame, a pair of them, the centre of mass, the centroid."""
+"""The possible bases (paper 004): a frame, a pair of frames, the centre of mass, the centroid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fallingcat.text import shown
 
 
 def check_base(model: Model, base: Base, representation: Representation) -> None:
-    """Refuse what is no base."""
+    """Raise for a value that is no base."""
     check_floating("a change of base", model.floating)
     if isinstance(base, str) and base == CENTROIDAL:
         if representation != "mixed":

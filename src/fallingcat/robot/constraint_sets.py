@@ -1,4 +1,4 @@
-"""What a set of constraints is made from: checks of what a user gives, where constraints hold, and the null space of J."""
+"""Helpers for sets of constraints: checks of arguments, anchors (where constraints hold), and the null space of J."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def number(name: str, x: Any) -> float:
 
 
 def floats(what: str, x: Any, size: int | None, made: Callable[[Any], NDArray[Any]] | None = None) -> NDArray[Any]:
-    """Numbers (..., size), or of any shape. made: what makes arrays, if it is not NumPy."""
+    """An argument as an array (..., size), or of any shape. made: a function that makes arrays, if not NumPy's."""
     found = real_array(what, x) if made is None else _made(what, x, made)
     if size is not None and (found.ndim == 0 or found.shape[-1] != size):
         raise InputError(f"{what} has the wrong shape", expected=f"(..., {size})", got=str(found.shape))
@@ -74,7 +74,7 @@ def anchor_of(c: Constraint, rows: Rows, model: Model, q: Sequence[float]) -> li
 
 
 def anchors_at(robot: Robot, given: Sequence[Constraint], resolved: Sequence[Any], home: Sequence[float]) -> Array:
-    """Where the constraints hold: as each says, or as they are at a configuration."""
+    """The anchors of all constraints, flat: as each constraint specifies, else where it is at the configuration `home`."""
     found: list[float] = []
     for c, (rows, at) in zip(given, resolved, strict=True):
         found += [float(x) for x in (anchor_of(c, rows, robot.model, home) if at is None else at)]
@@ -82,7 +82,7 @@ def anchors_at(robot: Robot, given: Sequence[Constraint], resolved: Sequence[Any
 
 
 def dependent(robot: Robot, rows: ConstraintSet) -> bool:
-    """Is J rank-deficient at all of some random configurations?"""
+    """Is J rank-deficient at every one of several random configurations?"""
     if rows.size > robot.nv:
         return True
     rng = np.random.default_rng(0)
@@ -110,7 +110,7 @@ def null_space(J: Array) -> tuple[Array, Array]:
 
 
 def unactuated(robot: Robot) -> tuple[tuple[float, ...], ...]:
-    """Generalized directions in which no input acts."""
+    """Generalized directions in which no input acts, as rows of nv entries."""
     S = robot.actuation
     if robot._actuation is None:
         return tuple(map(tuple, np.eye(robot.nv)[: robot.nv - robot.n].tolist()))
@@ -120,7 +120,7 @@ def unactuated(robot: Robot) -> tuple[tuple[float, ...], ...]:
 
 
 def generalized(robot: Robot, tau: ArrayLike) -> Any:
-    """Joint torques (..., n) get a base wrench of zero before them."""
+    """Generalized forces (..., nv); joint torques (..., n) are preceded by a base wrench of zero."""
     a = real_array("tau", tau)
     if a.ndim and a.shape[-1] == robot.n != robot.nv:
         return np.concatenate([np.zeros((*a.shape[:-1], robot.nv - robot.n)), a], axis=-1)

@@ -1,4 +1,4 @@
-"""Constraints on a robot: names become frames on bodies, and a configuration says where those hold that do not say it."""
+"""Constraints resolved on a robot: names become frames on bodies, and a configuration gives anchors that are not specified."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from fallingcat.suggest import closest
 from fallingcat.text import shown
 
 Found = tuple[Rows, list[float] | None]
-"""Rows on the bodies of a robot, and where they hold if that was said."""
+"""Rows on the bodies of a robot, and their anchor if it was specified."""
 
 
 def resolve(c: Constraint, model: Model, home: Sequence[float]) -> Found:
-    """A constraint on a robot. home: a configuration where it holds."""
+    """The rows of a constraint on a robot. home: a configuration where it holds."""
     options = dict(c.options)
     if options.get("pose") == HOME:
         H = np.linalg.inv(_matrix(model, c.frames[0], home)) @ _matrix(model, c.frames[1], home)
@@ -39,12 +39,12 @@ def resolve(c: Constraint, model: Model, home: Sequence[float]) -> Found:
 
 
 def _matrix(model: Model, frame: str | None, q: Sequence[float]) -> Any:
-    """The pose of a frame in the world."""
+    """The pose of a frame in the world, (4, 4); the identity for the world."""
     return np.eye(4) if frame is None else np.array(frame_pose(model, q, frame), dtype=np.float64)
 
 
 def _place(model: Model, frame: str | None, moved: Vec3 = (0.0, 0.0, 0.0)) -> FrameOf:
-    """Where a frame sits, its origin moved to a point of it."""
+    """The body and pose of a frame, with its origin moved to a point given in the frame."""
     found = FrameOf(WORLD, Pose()) if frame is None else model.frame(frame)
     R, p = found.pose.rotation, found.pose.position
     shift = tuple(p[i] + sum(R[i][k] * moved[k] for k in range(3)) for i in range(3))
@@ -77,7 +77,7 @@ def _surface(c: Constraint, model: Model, at: Any) -> tuple[Rows, list[float] | 
 
 
 def _pair(c: Constraint, model: Model, pose: Pose, a: FrameOf, b: FrameOf, **directions: Any) -> tuple[Rows, None]:
-    """Two frames; the world, where there is one, comes first."""
+    """Rows for a pair of frames; if one of them is the world, it is put first."""
     _movable(c, a, b)
     if b.body == WORLD:
         a, b = b, a
@@ -98,7 +98,7 @@ def _weld(c: Constraint, model: Model, pose: Pose) -> tuple[Rows, None]:
 
 
 def _across(axis: Vec3) -> tuple[Vec3, Vec3]:
-    """Two directions that make a right-handed frame with an axis."""
+    """Two unit vectors that form a right-handed frame with an axis."""
     n = np.array(axis)
     first = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
     first /= np.linalg.norm(first)
@@ -151,7 +151,7 @@ def _rolling(c: Constraint, model: Model, radius: float, normal: Vec3, at: Any) 
 
 @dataclass(frozen=True)
 class _Function:
-    """A user's function of q, with the functions of the robot at hand for any scalar."""
+    """A user's function of (r, q) as a function of q over any scalar, with r the functions of the robot."""
 
     function: Callable[..., Any]
     model: Model
@@ -167,7 +167,7 @@ class _Function:
 
 
 class _AnyScalar:
-    """The functions of a robot on any scalar."""
+    """The functions of a robot over any scalar: the r of a user's function."""
 
     def __init__(self, model: Model) -> None:
         self.model = model

@@ -86,17 +86,17 @@ FUNCTIONS: dict[str, Function] = {
 
 
 OPTIONAL = ("active", "anchors", "reference", "wrenches")
-"""Inputs that a function may take besides, in this order."""
+"""Optional inputs of functions, in this order."""
 
 
 def optional(name: str) -> tuple[str, ...]:
-    """Those of a function; wrenches go by the name `f_ext` in its algorithm."""
+    """The optional inputs that a function takes; in its algorithm wrenches are called `f_ext`."""
     known = {x.replace("f_ext", "wrenches") for x in inspect.signature(FUNCTIONS[name].algorithm).parameters}
     return tuple(x for x in OPTIONAL if x in known)
 
 
 def check_inputs(name: str, inputs: tuple[Any, ...], wrenches: Any) -> None:
-    """Refuse optional inputs that a function does not take, and wrenches without the axes that they are in."""
+    """Refuse optional inputs that a function does not take, and wrenches without a choice of their axes."""
     known = optional(name)
     if tuple(x for x in known if x in inputs) != inputs:
         expected = f"some of {', '.join(known)}, in this order" if known else "none"
@@ -109,12 +109,12 @@ def check_inputs(name: str, inputs: tuple[Any, ...], wrenches: Any) -> None:
 
 
 METHODS = {"correction": "project", "tangent": "linearize"}
-"""Functions that stand behind methods of another name."""
+"""Functions whose methods have another name."""
 BEHIND = {method: name for name, method in METHODS.items()}
 
 
 def completed(name: str, inputs: tuple[Any, ...], constraints: ConstraintSet, fixed: Any = None) -> tuple[Any, ...]:
-    """Optional inputs with the places where constraints hold, if the function cannot do without and they are not fixed."""
+    """The optional inputs, with "anchors" added if the function needs them and they are neither given nor fixed."""
     wanted = constraints.anchor_size and (constraints.gains.kp or name in ("violation", "correction"))
     known = optional(name)
     if not wanted or "anchors" in (*inputs, *dict(fixed or ())) or "anchors" not in known or set(inputs) - set(known):
@@ -127,7 +127,7 @@ def task(
 ) -> Task:
     """One function of constraints with some of its optional inputs: active, anchors, reference, wrenches, in this order.
 
-    fixed: an argument by name that is known beforehand.
+    fixed: arguments by name whose values are fixed.
     """
     function = FUNCTIONS[name]
     sizes = {
@@ -158,7 +158,7 @@ def task(
 
 @dataclass(frozen=True)
 class Evaluate:
-    """The algorithm behind a task with everything but its input vectors filled in; can be pickled."""
+    """The algorithm of a task, with all arguments but its input vectors filled in; can be pickled."""
 
     model: Model
     constraints: ConstraintSet

@@ -85,7 +85,7 @@ class BaseChange(NamedTuple):
     @property
     def inverse(self) -> Array:
         """T^-1, (..., nv, nv), which is the T of the way back."""
-        if self.T.shape[-1] < 6:  # a fixed base, and few joints: nothing changes
+        if self.T.shape[-1] < 6:  # a fixed base with few joints, for which T is the identity
             return self.T.copy()
         # The block of the base moves the whole robot rigidly, [[E, G], [0, E]] with a rotation E.
         Et = np.swapaxes(self.T[..., :3, :3], -1, -2)

@@ -115,7 +115,7 @@ class Coriolis(Part):
 
 
 def _options(factorization: Factorization, representation: Representation) -> dict[str, Any]:
-    """What differs from the plain function."""
+    """The options that differ from the defaults."""
     factor = checked_factorization(factorization)
     options = {} if isinstance(factor, str) and factor == "christoffel" else {"factorization": factor}
     return options | in_representation(representation)

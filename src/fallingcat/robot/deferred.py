@@ -1,7 +1,7 @@
-"""Methods of a robot with arguments of Dask and xarray: the same method, called later, block by block.
+"""Methods of a robot with arguments of Dask and xarray: the method is called later, block by block.
 
-What a block needs is the robot, the name of the method and the options; arrays are the blocks.
-Wrenches on frames are arrays, too.
+A task for a block has the robot, the name of the method, the options, and blocks in place of the arrays,
+those of wrenches on frames included.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from fallingcat.robot.user_functions import CompiledFunction
 
 AXES = {"dt": 0, "H": 2, "controls": 2, "active": 1, "forces": 1} | dict.fromkeys(names.SIZES, 1)
-"""Arguments that are arrays, and their axes that belong to one state."""
+"""Arguments that are arrays, and the number of their axes that belong to one state."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """A method with everything but its arrays; can be pickled."""
+    """A call of a method without its arrays; can be pickled."""
 
     method: str
-    """Empty for a function of `fc.compile`, which is called itself."""
+    """The method's name; empty for a function of `fc.compile`, which is called itself."""
     arrays: tuple[str, ...]
-    """Arguments by name; wrenches[...] for those on frames."""
+    """Names of the array arguments, in order; `wrenches[...]` for those on frames."""
     options: tuple[tuple[str, Any], ...] = ()
     wrenches: tuple[Any, ...] | None = None
-    """Frames, axes and points, if there are wrenches."""
+    """Frames, axes and points of the wrenches; None if there are none."""
 
     def __dask_tokenize__(self) -> Any:
         options = [(name, value.token if isinstance(value, SharedObject) else value) for name, value in self.options]
@@ -67,7 +67,7 @@ def _wrenches(about: tuple[Any, ...], values: Sequence[Any]) -> Any:
 def defer_method(
     robot: Robot | Constraints, function: Callable[..., Any], values: tuple[Any, ...], named: Mapping[str, Any]
 ) -> Any:
-    """A method of a robot, or of its constraints, with at least one argument of Dask or xarray."""
+    """The lazy result of a method of a robot, or of its constraints, with at least one argument of Dask or xarray."""
     name = function.__name__.removeprefix("_")
     given = dict(inspect.signature(function).bind(robot, *values, **named).arguments)
     given.pop(next(iter(given)))
@@ -89,7 +89,7 @@ def defer_method(
 
 
 def _feedback(value: Any) -> bool:
-    """Is it a feedback function, and not a lazy array?"""
+    """Is the value a feedback function rather than a lazy array?"""
     return callable(value) and not library(value)
 
 
@@ -99,7 +99,7 @@ def _shared_feedback(feedback: Any) -> SharedObject:
         return SharedObject(token_of_function(feedback), feedback, _version())
     try:
         from dask.base import tokenize
-    except ImportError:  # xarray alone: nothing travels
+    except ImportError:  # xarray without Dask: nothing is pickled
         return SharedObject(repr(feedback), feedback, _version())
     return SharedObject(_digest(str(tokenize(feedback))), feedback, _version())
 
@@ -112,7 +112,7 @@ def _taken_apart(wrenches: Any) -> tuple[tuple[Any, ...], list[Argument]]:
 
 
 def defer_function(function: CompiledFunction, values: tuple[Any, ...]) -> Any:
-    """A function of `fc.compile` with at least one argument of Dask or xarray."""
+    """The lazy result of a function of `fc.compile` with at least one argument of Dask or xarray."""
     inputs = [i.name for i in function.kernel.task.inputs]
     arguments = [Argument(n, v, 1) for n, v in zip(inputs, values, strict=True)]
     shared = SharedObject(token_of_function(function), function, _version())
@@ -162,7 +162,7 @@ def _constrains(robot: Any) -> bool:
 
 
 def _in_place(argument: Argument, labels: Labels) -> Any:
-    """An xarray argument with the axes of a state last, for its shape."""
+    """The argument, if of xarray transposed so that the axes of a state are last; only its shape is used."""
     value = argument.value
     wanted = [a.dim for a in labels.axes]
     if library(value) == "xarray" and hasattr(value, "transpose") and wanted and all(dim in value.dims for dim in wanted):
@@ -171,14 +171,14 @@ def _in_place(argument: Argument, labels: Labels) -> Any:
 
 
 def token_of(robot: Robot | Constraints) -> str:
-    """A name that differs whenever what a robot, or its constraints, compute does."""
+    """A digest of everything that the results of a robot, or of its constraints, depend on."""
     if not isinstance(robot, Part):
         return _digest(type(robot).__qualname__, robot.token, _version())
     return _digest(type(robot).__qualname__, robot.model.digest, repr(robot._actuation), _version())
 
 
 def token_of_function(function: CompiledFunction) -> str:
-    """A name that differs whenever what a function of `fc.compile` computes does."""
+    """A digest of everything that the results of a function of `fc.compile` depend on."""
     return _digest(function.__name__, str(function.kernel.program), _version())
 
 

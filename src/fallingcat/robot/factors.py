@@ -1,4 +1,4 @@
-"""A user-defined factor B(v, I) of the velocity products of one body (paper 001, Def. 4), checked where it comes in."""
+"""User-defined factors B(v, I) of the velocity products of one body (paper 001, Def. 4), and their checks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class UserFactor:
-    """A user-defined factor as algorithms call it: over lists of any scalar, where the function gets arrays of objects."""
+    """A user-defined factor for algorithms: takes lists of any scalar, which it passes to the function as arrays of objects."""
 
     function: Callable[..., Any]
 
@@ -34,20 +34,20 @@ class UserFactor:
 
 
 def checked_factorization(value: Any) -> Any:
-    """One of the words, or a function B(v, I) that is a factor of velocity products."""
+    """The factorization: one of its names, or a function B(v, I) that was checked to be a factor of velocity products."""
     if isinstance(value, UserFactor):
         return value
     if not callable(value):
         check_choice("factorization", value, FACTORS)
         return value
-    if type(value).__hash__ is None:  # it is looked up at every call
+    if type(value).__hash__ is None:  # it must be hashable, as a key of compiled functions
         raise InputError("factorization: B is not hashable", expected="a function", got=shown(value))
     return _checked_once(value)
 
 
 @lru_cache(maxsize=256)
 def _checked_once(function: Callable[..., Any]) -> UserFactor:
-    """Checked once for each function, on three bodies that move at random."""
+    """The factor of a user's function, checked once per function on three random bodies and twists."""
     factor, rng = UserFactor(function), np.random.default_rng(0)
     for _ in range(3):
         half, v = rng.normal(size=(3, 3)), Motion.of(rng.normal(size=6).tolist(), 0)

@@ -1,4 +1,4 @@
-"""A robot's functions over symbols: what a function gets while `fc.compile` traces it."""
+"""A robot's functions over symbols, which a function gets as its robot while `fc.compile` traces it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Formulas(Robot):
         self._tasks: dict[Any, Task] = {}
 
     def __getattr__(self, name: str) -> Any:
-        """Functions of the table that have no method."""
+        """A function of the table that has no method."""
         if name not in FUNCTIONS:
             raise AttributeError(f"no function {name!r}; {closest(name, [x for x in dir(Robot) if not x.startswith('_')])}")
 
@@ -49,7 +49,7 @@ class Formulas(Robot):
         return Formulas(super().with_base(link))
 
     # -----------------------------------------------------------------------------------------------------------------
-    # What the methods of `Robot` do their work with
+    # What the methods of `Robot` call
 
     def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Any:
         found = None if wrenches is None else self._on_bodies(name, wrenches)
@@ -58,7 +58,7 @@ class Formulas(Robot):
         return self._run_task(self._task(name, options), values, out)
 
     def _run_task(self, made: Task, values: tuple[Any, ...], out: Any) -> Any:
-        """On symbols, entry by entry; the functions of constraints come here, too."""
+        """Evaluate a task, of the robot or of constraints, on symbols, entry by entry."""
         if out is not None:
             _refuse_out(made)
         return self._evaluated(made, values)
@@ -104,7 +104,7 @@ class Formulas(Robot):
         return real_or_symbols(name, value)
 
     def _prepare(self, made: Task, values: Sequence[Any], check: bool = True) -> Batch:
-        """The checks of `Robot`, on numbers that stand in for the symbols: a symbol passes where any number might."""
+        """The checks of `Robot`, with numbers in place of symbols: a symbol passes if some number would."""
         arrays = [mixed(v) for v in values]
         batch = prepare(made, [v if a is None else stand_in(a) for a, v in zip(arrays, values, strict=True)], check)
         pairs = zip(arrays, batch.arrays, strict=True)
@@ -117,7 +117,7 @@ class Formulas(Robot):
         return tuple(np.empty((*shape, *o.shape), dtype=object) for o in made.outputs)
 
     # -----------------------------------------------------------------------------------------------------------------
-    # What has no meaning on symbols
+    # What is refused on symbols
 
     def kernel(self, name: str, *_: Any, **__: Any) -> NoReturn:
         """Refused on symbols: a function that is being traced has no compiled code yet."""

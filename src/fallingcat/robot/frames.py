@@ -20,7 +20,7 @@ from fallingcat.task import Output, Task
 Array = NDArray[np.float64]
 
 ROWS = 128
-"""States for which all frames are computed at a time, where only some of them are wanted."""
+"""States per run of a function of all frames, if only some frames are wanted: bounds the memory for the others."""
 
 
 class Frames(Part):
@@ -94,7 +94,7 @@ class Frames(Part):
         return self._run("frame_acceleration", (q, nu, dnu), out, frame=frame, representation=representation)
 
     def _of_frames(self, name: str, values: tuple[Any, ...], frames: Iterable[str] | None, out: Any, **options: Any) -> Array:
-        """What a function of all frames says about some of them; a large batch in pieces, because of the others."""
+        """The result of a function of all frames, for some of them; large batches run in pieces, to bound memory."""
         if frames is None:
             return self._run(name, values, out, **options)
         chosen = self._numbers_of(name, frames)
@@ -120,7 +120,7 @@ class Frames(Part):
         return result if out is None else out
 
     def _numbers_of(self, name: str, frames: Any) -> NDArray[np.intp]:
-        """Where frames stand among all of them."""
+        """The indices of frames among all frames."""
         if type(frames) is tuple or type(frames) is list:
             try:
                 return self._chosen[tuple(frames)]

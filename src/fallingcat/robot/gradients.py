@@ -1,4 +1,4 @@
-"""Gradients of a robot's functions: products with their derivatives, without the derivatives themselves.
+"""Gradients of a robot's functions: products with their Jacobians, without forming the Jacobians.
 
     vjp: (inputs, cotangents of the results) -> cotangents of the inputs          v^T J, by reverse mode
     jvp: (inputs, tangents of the inputs) -> tangents of the results              J v
@@ -39,7 +39,7 @@ class Derivative:
 
     @property
     def program(self) -> Any:
-        """What was compiled."""
+        """The program that is compiled."""
         return self.kernel.program
 
     @property
@@ -68,7 +68,7 @@ def _again(kernel: Kernel, shapes: Any) -> Derivative:
 
 
 def as_vector(name: str, spec: Input, value: Any, shape: tuple[int, ...]) -> Any:
-    """A cotangent with its own axes made one; what is not an array stays, and is refused by the checks."""
+    """A cotangent with the axes of its result flattened to one; a value that is no array is left for the checks to refuse."""
     if len(shape) == 1 or value is None:
         return value
     refuse_non_numpy(name, spec.name, value)
@@ -118,7 +118,7 @@ class VectorJacobian(Derivative):
 
 
 def _on_frames(table: Table, frames: tuple[str, ...], bars: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Cotangents of wrenches on frames, from those on bodies: the table the other way round."""
+    """Cotangents of wrenches on frames, from those of wrenches on bodies: the transpose of the table's map."""
     pulled = np.zeros((*bars.shape[:-1], 6 * len(frames)))
     for factor, start, end in table.lines:
         pulled[..., int(start)] += factor * bars[..., int(end)]

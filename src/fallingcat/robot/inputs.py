@@ -1,4 +1,4 @@
-"""Inputs of a robot as a user names them: joints, thrusters, wrenches on frames, or a matrix."""
+"""Inputs of a robot as a user gives them: joints, thrusters, wrenches on frames, or a matrix."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _three(x: ArrayLike, what: str) -> Vector:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What they do to a robot
+# Their actuation of a robot
 
 
 def actuation_of(model: Model, inputs: Any) -> Actuation:
@@ -100,7 +100,7 @@ def actuation_of(model: Model, inputs: Any) -> Actuation:
 
 
 def acts(model: Model, actuator: Actuator) -> bool:
-    """Does an actuator of a description move anything of this robot? Those of locked joints do not."""
+    """Does an actuator of a description act on a movable joint, or on a frame that moves?"""
     return any(name in model.joint_names for name, _ in actuator.joints) or (
         actuator.frame != "" and not moves_nothing(model, actuator.frame)
     )
@@ -159,7 +159,7 @@ def _of_list(model: Model, inputs: list[Any]) -> Actuation:
 
 
 def _joint(model: Model, name: str) -> list[list[float]]:
-    """One column for each degree of freedom of a joint."""
+    """The columns of S for a joint, one for each of its degrees of freedom."""
     if name in model.joint_names:
         return [[float(k == dof) for k in range(model.nv)] for dof in _dofs(model, name)]
     raise InputError(f"with_actuation: no movable joint {name!r}", hint=closest(name, model.joint_names))

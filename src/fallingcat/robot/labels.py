@@ -1,4 +1,4 @@
-"""The names of a robot's axes: what xarray objects say of their entries."""
+"""The names and labels of a robot's axes in xarray objects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIZES: dict[str, Size] = {
     "q": "nq", "q0": "nq", "q1": "nq", "nu": "nv", "nu0": "nv", "nu1": "nv", "dnu": "nv", "tau": "nv", "dx": "nv", "w": "nv",
     "ddr": "n", "r": "n", "tau0": "n", "mu": 6, "a": 6, "z": "2nv", "s": "s",
 }  # fmt: skip
-"""Vectors that methods take, and their lengths."""
+"""Vector arguments of methods, and their lengths."""
 
 DIMS: dict[Size, str] = {
     "nq": "coordinate", "nv": "dof", "n": "joint", "s": "joint_coordinate", "2nv": "state", "m": "input", "frames": "frame",
@@ -44,7 +44,7 @@ METHODS: dict[str, tuple[tuple[str, tuple[Size, ...]], ...]] = {
 
 
 def axes(robot: Robot, sizes: Sequence[Size], frames: Sequence[str] | None = None) -> tuple[Axis, ...]:
-    """The axes of an array: a second one of the same kind ends in _j, a third in _k; of a pose they are row and column."""
+    """The axes of an array: the name of a second one of the same kind ends in _j, of a third in _k; a pose has row and column."""
     found, count = [], dict[Size, int]()
     for size in sizes:
         k = count[size] = count.get(size, -1) + 1
@@ -79,7 +79,7 @@ def of_input(robot: Robot, name: str, length: Any) -> Labels:
 
 
 def of_results(robot: Robot, method: str, shapes: Sequence[tuple[int, ...]], options: Mapping[str, Any]) -> list[Labels]:
-    """The labels of what a method returns, whose shapes for one state are known."""
+    """The labels of the results of a method, given their shapes for one state."""
     function = FUNCTIONS.get(method) or BEHIND.get(method)
     outputs = METHODS.get(method) or (function.outputs if function is not None else ())
     if len(outputs) != len(shapes):
@@ -98,7 +98,7 @@ def of_results(robot: Robot, method: str, shapes: Sequence[tuple[int, ...]], opt
 
 
 def of_constraint_input(constraints: Constraints, name: str, length: Any) -> Labels:
-    """The labels of a vector that a function of constraints takes: a robot's, one entry a constraint, or one a row."""
+    """The labels of a vector argument of constraints: as of the robot, or with one entry per constraint or per row."""
     if name == "active":
         return Labels(name, (Axis("constraint", _constraint_names(constraints)),))
     if name == "forces":
@@ -107,7 +107,7 @@ def of_constraint_input(constraints: Constraints, name: str, length: Any) -> Lab
 
 
 def of_constraint_results(constraints: Constraints, method: str, shapes: Sequence[tuple[int, ...]]) -> list[Labels]:
-    """The labels of what a function of constraints returns."""
+    """The labels of the results of a function of constraints."""
     outputs = METHODS["step"] if method == "project" else CONSTRAINED[method].outputs
     labels, robot = [], constraints.robot
     about = {"function": method, "robot": robot.name}
@@ -121,7 +121,7 @@ def of_constraint_results(constraints: Constraints, method: str, shapes: Sequenc
 
 
 def _rows(constraints: Constraints, suffix: str = "") -> Axis:
-    """Rows by their constraint, with a number where it has several."""
+    """The axis of rows, labelled by their constraint, with an index if it has several rows."""
     names = [
         name if at.stop - at.start == 1 else f"{name}[{k}]"
         for name, at in zip(_constraint_names(constraints), constraints.slices, strict=True)
@@ -131,7 +131,7 @@ def _rows(constraints: Constraints, suffix: str = "") -> Axis:
 
 
 def _constraint_names(constraints: Constraints) -> tuple[str, ...]:
-    """As they are written; a second one of the same words ends in #2."""
+    """The texts of the constraints; a second one with the same text ends in #2."""
     count, names = dict[str, int](), []
     for name in map(str, constraints.constraints):
         count[name] = count.get(name, 0) + 1
@@ -140,7 +140,7 @@ def _constraint_names(constraints: Constraints) -> tuple[str, ...]:
 
 
 def dataset(robot: Robot, arrays: Mapping[str, Any], dims: Sequence[str] | str | None, coords: Mapping[str, Any] | None) -> Any:
-    """See `Robot.xarray`."""
+    """The data set of `Robot.xarray`."""
     try:
         import xarray as xr
     except ImportError:
@@ -155,7 +155,7 @@ def dataset(robot: Robot, arrays: Mapping[str, Any], dims: Sequence[str] | str |
 
 
 def _variables(robot: Robot, arrays: Mapping[str, Any], dims: Sequence[str] | None) -> Iterator[tuple[str, Any]]:
-    """Name, and (dims, values, attrs)."""
+    """The variables of a data set: name and (dims, values, attrs)."""
     for name, value in arrays.items():
         if name not in SIZES:
             raise InputError(f"robot.xarray: no variable {name!r}", hint=closest(name, SIZES))

@@ -45,7 +45,7 @@ class DryRun:
 
 
 class Method:
-    """What the built-in function of a robot's method calls where plain single states are not what it got."""
+    """Called by the built-in function of a robot's method for all arguments other than plain single states."""
 
     __slots__ = ("calls", "function", "inputs", "kernel", "robot", "served")
 
@@ -54,9 +54,9 @@ class Method:
         self.kernel: Kernel | None = None
         """The compiled function behind the method without options, once it has been called."""
         self.served = False
-        """Does the built-in function have the code for one state? Not after a first call with a batch."""
+        """Does the built-in function have the code for one state? It has none yet if the first call was with a batch."""
         self.calls: dict[Any, CompiledCall | None] = {}
-        """By the options as they were given; None where the method does more than run one function."""
+        """Compiled functions by the options as they were given; None if the method does more than call one function."""
 
     def __call__(self, *values: Any, **named: Any) -> Any:
         if (len(values) > self.inputs or (named and (len(named) > 1 or "out" not in named))) and "wrenches" not in named:
@@ -66,7 +66,7 @@ class Method:
             try:
                 result = kernel(*values, **named)
             except InputError:
-                pass  # the method may know more about its arguments, and has the words
+                pass  # the method may accept these arguments, or raises the error
             else:
                 if kernel.entry_made and not self.served:
                     self.served = True
@@ -75,7 +75,7 @@ class Method:
         return self._by_method(values, named)
 
     def _with_options(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """By the compiled function that the method was found to run with these options; else by the method."""
+        """Call the compiled function that is remembered for these options, or else the method."""
         out = named.get("out")
         by_name = named if out is None else {name: x for name, x in named.items() if name != "out"}
         options = (values[self.inputs :], *by_name.items())
@@ -94,20 +94,20 @@ class Method:
             except InputError:
                 pass  # as above
             else:
-                if type(found.call) is Kernel and found.call.entry_made:  # there is a faster one now
+                if type(found.call) is Kernel and found.call.entry_made:  # the next call finds this entry, which is faster
                     self.calls.pop(options, None)
                 return result
         return self._by_method(values, named)
 
     def _remember(self, options: tuple[Any, ...], values: tuple[Any, ...], by_name: dict[str, Any]) -> None:
-        """Remember which compiled function the method runs with these options, if it returns what that returns."""
+        """Remember which compiled function the method calls with these options, if the method only returns its result."""
         by_position, *rest = options
         if len(values) < self.inputs or any(type(x) not in OPTIONS for x in (*by_position, *(x for _, x in rest))):
             return
         try:
             found = self.function(DryRun(self.robot), *values, **by_name)
             same = type(found) is CompiledCall and all(x is y for x, y in zip(values[: self.inputs], found.values, strict=False))
-        except Exception:  # it goes on with the result
+        except Exception:  # the method computes with the result
             same = False
         if len(self.calls) >= MAX_CALLS:
             self.calls.clear()
@@ -129,7 +129,7 @@ class Method:
 
 
 class CompiledMethod:
-    """Stands in the class in place of a method and gives each robot its built-in function."""
+    """A descriptor that replaces a method in the class and gives each robot its own built-in function."""
 
     def __init__(self, function: Callable[..., Any], inputs: int) -> None:
         """inputs: how many of the arguments are inputs of the compiled function; the others are options."""
@@ -141,7 +141,7 @@ class CompiledMethod:
     def __get__(self, robot: Any, owner: type | None = None) -> Any:
         if robot is None:
             return self.__wrapped__
-        # A user's own class that overrides the method must go on being called; this is its super().
+        # A user's subclass that overrides the method must still be called; then this is its super().
         stands = next(c.__dict__[self._name] for c in type(robot).__mro__ if self._name in c.__dict__) is self
         if not stands or not cpython.fast_calls_possible():
             return deferrable(self.__wrapped__).__get__(robot)
@@ -151,7 +151,7 @@ class CompiledMethod:
 
 
 def has_code(robot: Any, kernel: Kernel) -> None:
-    """Tell the built-in function of a robot's method that there is a kernel behind it now, and its code if there is any."""
+    """Give the built-in function of a robot's method the kernel that now exists, with its code if it is compiled."""
     function = robot.__dict__.get(kernel.task.name)
     method = getattr(function, "__self__", None)
     if isinstance(method, Method):

@@ -114,7 +114,7 @@ class Motions(Part):
         mu = None if p is None else np.linalg.solve(robot.locked_inertia(q), reconstruction.to_base(H, p)[..., None])[..., 0]
         nu = np.concatenate([robot.base_velocity(q, motion.ds, mu), motion.ds], axis=1)
         a = robot.base_acceleration(q, nu, motion.dds)
-        a[:, :3] -= np.einsum("kji,j->ki", H[:, :3, :3], robot.gravity)  # it falls with the frame
+        a[:, :3] -= np.einsum("kji,j->ki", H[:, :3, :3], robot.gravity)  # seen from the falling frame
         return Trajectory(robot, t, q, nu, np.concatenate([a, motion.dds], axis=1))
 
     def area_estimate(self, shapes: Shapes, times: ArrayLike) -> Array:
@@ -145,7 +145,7 @@ class Rolled(NamedTuple):
 
     @classmethod
     def labelled(cls, t: Array, made: Any) -> Rolled:
-        """With times as coordinates, where arrays have such."""
+        """The result, with times as coordinates if the arrays are of xarray."""
         if library(made.q) != "xarray":
             return cls(t, *made)
         parts: list[Any] = [x.assign_coords(time=("time", t, {"units": "s"})) for x in made]
@@ -171,7 +171,7 @@ def _refuse_non_finite(robot: Robot, made: Samples, t: Array) -> None:
 
 
 def _path(robot: Robot, shapes: Shapes, times: ArrayLike) -> tuple[Array, reconstruction.Path]:
-    """The times, and the shapes as a function of them."""
+    """The checked times, and a function from times to shapes with velocities and accelerations."""
     if not robot.floating:
         raise InputError("a fixed base does not move, whatever the shape does", hint="load the robot with floating=True")
     t = check_times(times)
@@ -192,7 +192,7 @@ def _path(robot: Robot, shapes: Shapes, times: ArrayLike) -> tuple[Array, recons
 
 
 def _checked(robot: Robot, shapes: Callable[[Array], Any]) -> reconstruction.Path:
-    """A function of times whose results are looked at."""
+    """A user's function of times, with checks of its results."""
     sizes = robot.nq - 7, robot.n, robot.n
 
     def path(x: Array) -> reconstruction.Motion:
@@ -210,7 +210,7 @@ def _checked(robot: Robot, shapes: Callable[[Array], Any]) -> reconstruction.Pat
 
 
 def _start(robot: Robot, q0: ArrayLike, path: reconstruction.Path, t: Array) -> Array:
-    """The first configuration, whose shape is that of the path."""
+    """The first configuration, checked to have the shape at the start of the path."""
     q = robot.configuration(*robot.split(q0))  # also checks it
     off = float(np.abs(robot.difference(reconstruction.configurations(robot, q[..., 7:]), _first(robot, path, t))).max())
     if q.ndim != 1 or off > CLOSE:

@@ -1,4 +1,4 @@
-"""Between a configuration and the pose of the base with the joint coordinates (paper 000, Sec. 2)."""
+"""Conversion between configurations and base poses with joint coordinates (paper 000, Sec. 2)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 def configuration_from_pose(floating: bool, H: ArrayLike, s: ArrayLike, nq: int) -> Array:
-    """q from a base pose and joint coordinates."""
+    """q (..., nq) from a base pose H (..., 4, 4) and joint coordinates s."""
     H, s = real_or_symbols("configuration: H", H), real_or_symbols("configuration: s", s)
     joints = nq - 7 if floating else nq
     if H.shape[-2:] != (4, 4) or s.shape[-1:] != (joints,):
@@ -74,7 +74,7 @@ def _quaternions(R: Array) -> Array:
 
 
 def split_configuration(floating: bool, q: ArrayLike, nq: int) -> tuple[Array, Array]:
-    """Base pose and joint coordinates."""
+    """The base pose (..., 4, 4) and the joint coordinates of a configuration."""
     q = real_or_symbols("split: q", q)
     if q.shape[-1:] != (nq,):
         raise InputError("q has the wrong shape", expected=f"(..., {nq})", got=str(q.shape))
@@ -91,7 +91,7 @@ def split_configuration(floating: bool, q: ArrayLike, nq: int) -> tuple[Array, A
 
 
 def _turn(H: Array, q: Array) -> None:
-    """The orientation of the base into its pose, from quaternions that are checked and normalised."""
+    """Write the orientations of the base into its poses H, from quaternions of q, which are checked and normalised."""
     length = np.linalg.norm(q[..., 3:7], axis=-1, keepdims=True)
     off = np.abs(length - 1.0) > so3.QUATERNION_TOLERANCE
     if np.any(off):
@@ -103,7 +103,7 @@ def _turn(H: Array, q: Array) -> None:
 
 
 def _each(function: Callable[..., Any], a: NDArray[Any], axes: int) -> NDArray[Any]:
-    """A function over any scalar, of every vector (axes = 1) or matrix (axes = 2) of an array with symbols."""
+    """Apply a function over any scalar to every vector (axes = 1) or matrix (axes = 2) of an array of symbols."""
     batch = a.shape[:-axes]
     flat = [np.array(function(x.tolist()), dtype=object) for x in a.reshape(-1, *a.shape[-axes:])]
     return np.array(flat, dtype=object).reshape(*batch, *flat[0].shape)

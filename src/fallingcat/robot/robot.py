@@ -236,7 +236,7 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions, G
         return Robot(self.description, base=self.base, **(self._options | {"inputs": kept}))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """A robot's actuation is part of what was compiled: it is not set, but another robot has it."""
+        """Refuse to set the actuation, which is compiled into functions: `with_actuation` returns another robot."""
         if name == "actuation":
             raise AttributeError("the actuation of a robot cannot be set: robot.with_actuation(...) is another robot that has it")
         super().__setattr__(name, value)
@@ -246,7 +246,7 @@ class Robot(Frames, Derivatives, Coriolis, AnyBase, Reduced, Control, Motions, G
 
         options: port=8080, host="127.0.0.1", open_browser=True, dark=False. Needs viser: pip install 'fallingcat[view]'.
         """
-        # By name, since the viewer stands above the robot: nothing in the library needs it.
+        # Imported by name, because no module of the library may depend on the viewer.
         return import_module("fallingcat.apps.viewer").view(self, q, nu, **options)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What the parts of `Robot` have in common: a model, and the compiled functions of it."""
+"""The base class of the parts of `Robot`: a model and its compiled functions."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ Wrenches = Mapping[str, ArrayLike] | FrameWrenches | BodyWrenches
 """Frame name -> (..., 6), acting on the robot, body-fixed in that frame; or in axes of the user's choice."""
 
 Group = Literal["product", "tangent"]
-"""How states multiply (`choices.GROUPS`)."""
+"""The group structure of states (`choices.GROUPS`)."""
 
 Result = TypeVar("Result")
-"""An array, or a named tuple of arrays: what the method that asks says it returns."""
+"""An array or a named tuple of arrays: the declared return type of the calling method."""
 
 
 class Part:
     """A family of methods of `Robot`."""
 
     _actuation: Actuation | None = None
-    """What inputs do, where they are not the joint torques."""
+    """The actuation by the inputs; None if they are the joint torques."""
     _inputs_of_file: bool = False
-    """Are they the actuators of the robot's file? Then nv numbers are generalized forces, even where there are as many inputs."""
+    """Are the inputs the actuators of the robot's file? Then nv numbers are generalized forces, even if there are nv inputs."""
     _run_task: Callable[[Task, tuple[Any, ...], Any], Any] | None = None
-    """How functions of constraints are run, where not compiled."""
+    """Runs a task of constraints on symbols; None for a robot with compiled functions."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Methods of the library's own classes that are functions of the table run compiled code."""
+        """Replace methods of the library's classes that are functions of the table by compiled ones."""
         super().__init_subclass__(**options)
         if cls.__module__.partition(".")[0] == __name__.partition(".")[0]:
             for name in FUNCTIONS.keys() & cls.__dict__.keys():
                 setattr(cls, name, CompiledMethod(cls.__dict__[name], len(FUNCTIONS[name].inputs)))
 
     def __init__(self, model: Model) -> None:
-        for name in FUNCTIONS:  # compiled methods of another model, when this is called again
+        for name in FUNCTIONS:  # drop compiled methods of another model, if this is called again
             self.__dict__.pop(name, None)
         self.model = model
         self._kernels: dict[Any, Kernel] = {}
@@ -102,7 +102,7 @@ class Part:
         return task(self.model, name, actuation=self._actuation if "inputs" in options else None, **options)
 
     def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Result:  # type: ignore[type-var]
-        """Run a compiled function; from the second call on, the quickest way into it is at hand."""
+        """Run a compiled function; from the second call on, its entry is looked up directly."""
         if wrenches is not None:
             found = self._on_bodies(name, wrenches)
             if found is not None:
@@ -155,7 +155,7 @@ class Part:
 
         return defer_method(self, function, values, named)  # type: ignore[arg-type]
 
-    # What composed functions take arguments and results with; over symbols (`Formulas`) it is something else.
+    # Conversion of arguments and results of composed functions; `Formulas` overrides it for symbols.
 
     def _numbers(self, value: Any, name: str = "an argument") -> NDArray[Any]:
         return real_array(name, value)
@@ -168,13 +168,13 @@ class Part:
 
 
 def check_frame(frame: Any) -> None:
-    """Refuse what is not the name of a frame."""
+    """Refuse a value that is not a string, as a frame is given by its name."""
     if not isinstance(frame, str):
         raise FrameError(f"no frame {shown(frame)}: a frame is given by its name, not by a {type(frame).__name__}")
 
 
 def check_options(model: Model, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a function, if it has them and their values are among those that it knows."""
+    """The options of a function; raises for unknown options and values."""
     function = FUNCTIONS.get(name) or BEHIND[name]
     if name == "base_change" and "frame" in options and "base" not in options:  # as the method calls it
         options = {"base" if option == "frame" else option: value for option, value in options.items()}
@@ -198,7 +198,7 @@ def check_options(model: Model, name: str, options: Mapping[str, Any]) -> dict[s
 
 
 def with_defaults(name: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The options of a function as its method fills them in, or leaves them out; refuses a frame that is missing."""
+    """The options of a function with the defaults of its method, normalised as the method passes them; a frame must be given."""
     function = FUNCTIONS.get(name) or BEHIND[name]
     needed = "frame" if "frame" in function.options else "base" if name == "base_change" else ""
     if needed and needed not in options:

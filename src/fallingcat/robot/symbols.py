@@ -1,4 +1,4 @@
-"""Arguments that hold real numbers, or inside a function that is traced (`fc.compile`) symbols beside them."""
+"""Arguments of real numbers which, inside a function that is traced by `fc.compile`, may contain symbols."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fallingcat.trace.arrays import mixed, real
 
 
 def real_or_symbols(name: str, value: Any) -> NDArray[Any]:
-    """An array of float64, or of objects where there is a symbol in it; anything else is refused as `real_array` does."""
+    """The argument as an array of float64, or of objects if it contains a symbol; others are refused as by `real_array`."""
     if type(value) is not np.ndarray:
         refuse_non_numpy("", name, value)
         refuse_masked(name, value)
     try:
         found = mixed(value)
-    except OverflowError:  # whole numbers beyond all floats
+    except OverflowError:  # integers too large for a float
         found = None
     return real_array(name, value) if found is None else real(found)

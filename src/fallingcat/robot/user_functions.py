@@ -34,7 +34,7 @@ from fallingcat.trace.expr import Expr
 from fallingcat.trace.program import Program, assemble, symbols
 
 MOST_NUMBERS = 1_000_000
-"""Numbers in an argument of a user's function at most; beyond, a trace takes minutes and gigabytes."""
+"""Largest length of an argument of a user's function; with more, a trace takes minutes and gigabytes."""
 _KNOWN = {"q": "nq", "q0": "nq", "q1": "nq", "nu": "nv", "dnu": "nv", "tau": "nv", "dx": "nv", "s": "n", "r": "n", "ddr": "n"}
 
 
@@ -140,7 +140,7 @@ WRONG_RESULT = "{} cannot be traced: it must return a number or a rectangular ar
 
 
 def _trace(name: str, inputs: tuple[Input, ...], evaluate: _Evaluate) -> tuple[Task, Program]:
-    """Run the function once on symbols: what comes out says the shape of the result, and is the program."""
+    """Run the function once on symbols; its result gives the output's shape and the program."""
     graph, vectors = symbols(inputs, name)
     try:
         result = _rectangular(name, evaluate(*vectors))
@@ -154,7 +154,7 @@ def _trace(name: str, inputs: tuple[Input, ...], evaluate: _Evaluate) -> tuple[T
             raise TraceError(WRONG_RESULT.format(name, f"it returns something with {type(x).__name__} in it"))
     task = Task(name, inputs, (Output("result", result.shape),), evaluate)
     program = assemble(task, graph, [result.ravel().tolist()])
-    if any(c != c for c in program.constants):  # it replaces zero pivots by NaN
+    if any(c != c for c in program.constants):  # the program replaces zero pivots by NaN
         task = replace(task, explain=_Explain(inputs))
     return task, program
 
@@ -170,7 +170,7 @@ def _rectangular(name: str, result: Any) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class _Explain:
-    """What is singular at the configurations among the arguments."""
+    """Explains which mass matrices are singular at the configurations among the arguments."""
 
     inputs: tuple[Input, ...]
 
@@ -220,7 +220,7 @@ def _input(name: str, robot: Robot, sizes: Mapping[str, int]) -> Input:
 
 
 def _length(name: str, size: Any, robot: Robot) -> int:
-    """A length as a whole number; a vector of none makes sense only for a robot without joints."""
+    """A length as an integer; zero is allowed only for a robot without joints."""
     least = 1 if robot.n else 0
     try:
         length = -1 if isinstance(size, (bool, np.bool_)) else operator.index(size)
@@ -238,7 +238,7 @@ def _length(name: str, size: Any, robot: Robot) -> int:
 
 
 def _checked_parameters(function: Any, robot: Any) -> Mapping[str, inspect.Parameter]:
-    """The arguments of a function after the robot; refuses what has no list of them."""
+    """The parameters of a function after the robot; refuses callables without a signature."""
     if not isinstance(robot, Robot):
         raise InputError("fc.compile: not a robot", expected="fc.compile(f, robot)", got=type(robot).__name__, hint="see fc.load")
     expected = "a function (r, q, nu, ...)"

@@ -1,7 +1,7 @@
-"""Wrenches that a user applies to frames, and what compiled functions take: wrenches on bodies.
+"""Wrenches that a user applies to frames, converted to wrenches on bodies, which compiled functions take.
 
-A frame is fixed to its body, so that a wrench on it is a constant linear map away from a wrench on the body. One compiled
-function takes wrenches on all bodies, whatever frames they come from; the map is a small table for each set of frames.
+A frame is fixed to its body, so that the wrench on the body is a constant linear map of the wrench on the frame. One compiled
+function takes wrenches on all bodies, for any set of frames; the map is a small table for each set.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from fallingcat.text import printable, shown
 Array = NDArray[np.float64]
 
 KEPT = 1024
-"""Tables, and choices of frames, that a robot keeps."""
+"""Largest number of tables, and of choices of frames, that a robot keeps."""
 
 
 Key = tuple[tuple[str, ...], str, tuple[tuple[float, ...], ...] | None]
-"""Frames, axes, points: what the table depends on."""
+"""(frames, axes, points), on which a table depends."""
 
 
 class Wrenches:
@@ -58,7 +58,7 @@ class Wrenches:
         if given.shape[-2:] != (len(names), 6):
             _refuse_shape(given.shape[:-2] + given.shape[-1:] if single else given.shape, None if single else len(names))
         points = _points(point, len(names), axes)
-        # It is frozen: everything here has been checked together.
+        # Past the frozen dataclass's __setattr__; all attributes have been checked together.
         vars(self).update(frames=names, axes=axes, values=given, points=points, key=(names, axes, points))
 
     frames: tuple[str, ...]
@@ -84,7 +84,7 @@ def _refuse_shape(shape: tuple[int, ...], count: int | None) -> None:
 
 
 def _values(values: Any) -> Any:
-    """The array, whatever it holds: symbols, too, inside a function that is traced."""
+    """The values as an array, of symbols, too, inside a function that is traced."""
     if library(values) == "xarray":
         hint = 'a mapping takes them: wrenches={"left_foot": w}, in the axes of the frames'
         raise InputError("wrenches: values are an xarray object", expected="an array", got=type(values).__name__, hint=hint)
@@ -100,7 +100,7 @@ def _values(values: Any) -> Any:
 
 
 def _points(point: ArrayLike | None, count: int, axes: str) -> tuple[tuple[float, ...], ...] | None:
-    """One point for each frame."""
+    """One point for each frame, checked; None if the forces act at the origins."""
     if point is None:
         return None
     if axes == "inertial":
@@ -123,25 +123,25 @@ class BodyWrenches(NamedTuple):
 
 
 class Table(NamedTuple):
-    """From wrenches on frames to wrenches on bodies."""
+    """The sparse linear map from wrenches on frames to wrenches on bodies."""
 
     checks: tuple[Input, ...]
     shapes: list[tuple[int, ...]]
-    """The shapes of wrenches for one state."""
+    """The shapes of the frames' wrenches for one state."""
     lines: Array
     """(factor, from, to): see `compile.spread`."""
     size: int
-    """Numbers for all bodies."""
+    """Number of entries of the wrenches on all bodies."""
 
 
 def taken_apart(name: str, wrenches: Any) -> tuple[Key, Any]:
-    """What a table depends on, and one array (..., 6) for each frame."""
+    """The key of the table for given wrenches, and one array (..., 6) for each frame."""
     if type(wrenches) is dict or isinstance(wrenches, Mapping):
         return (tuple(wrenches), "body", None), tuple(wrenches.values())
     if isinstance(wrenches, Wrenches):
         if library(wrenches.values) in LAZY:
             refuse_non_numpy(name, "wrenches", wrenches.values)
-        if wrenches.values.shape[-2:] != (len(wrenches.frames), 6):  # an array can be given another shape in place
+        if wrenches.values.shape[-2:] != (len(wrenches.frames), 6):  # the shape of an array can be changed in place
             _refuse_shape(wrenches.values.shape, len(wrenches.frames))
         return wrenches.key, wrenches.values
     raise InputError(
@@ -151,7 +151,7 @@ def taken_apart(name: str, wrenches: Any) -> tuple[Key, Any]:
 
 
 def one_state(values: Any, shapes: list[tuple[int, ...]]) -> Array | None:
-    """Plain wrenches for one state one after the other; None if they are anything else."""
+    """The wrenches for one state, concatenated, if they are plain float64 arrays; else None."""
     if type(values) is np.ndarray:
         return values.reshape(-1) if values.shape == (len(shapes), 6) and values.dtype == FLOAT64 else None
     if any(type(v) is not np.ndarray or v.dtype != FLOAT64 for v in values) or [v.shape for v in values] != shapes:
@@ -160,7 +160,7 @@ def one_state(values: Any, shapes: list[tuple[int, ...]]) -> Array | None:
 
 
 def table(model: Model, key: Key) -> Table:
-    """The map for a set of frames. Sums go in the order of the robot's frames, whatever order they are given in."""
+    """The table for a set of frames. Wrenches are summed in the order of the robot's frames, however they are given."""
     frames, axes, points = key
     places = [model.frame(frame) for frame in frames]
     order = {name: k for k, (name, _) in enumerate(model.frames)}
@@ -175,7 +175,7 @@ def table(model: Model, key: Key) -> Table:
 
 
 def _matrix(place: FrameOf, axes: str, point: tuple[float, ...]) -> list[tuple[float, ...]]:
-    """From a wrench on a frame to the numbers of its body: force and moment, and f p^T for mixed axes."""
+    """The matrix from a wrench on a frame to the entries of its body: force and moment, and f p^T for mixed axes."""
     R, zero = mat(place.pose.rotation), (0.0, 0.0, 0.0)
     unit: list[tuple[float, ...]] = [*((*row, *zero) for row in IDENTITY), *((*zero, *row) for row in IDENTITY)]
     if axes == "inertial":

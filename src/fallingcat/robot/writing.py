@@ -64,7 +64,7 @@ class Writing:
         return self.model.gravity
 
     def _mesh_file(self, visual: Visual) -> str:
-        """Names that are found everywhere stay; a path from the folder of the old file would not be found from the new one."""
+        """A mesh's file name: package:// and model:// stay; other paths become absolute, as the new file may be elsewhere."""
         if visual.file.startswith(("package://", "model://")):
             return visual.file
         return self._found_mesh(visual)
