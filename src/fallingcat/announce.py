@@ -1,4 +1,4 @@
-"""What is said before a long wait: one line on a terminal, and a record for programs that log.
+"""Messages before a long wait: one line on a terminal, and a record for programs that log.
 
 The logger is "fallingcat", the level INFO. FALLINGCAT_QUIET=1 keeps the terminal quiet;
 `logging.getLogger("fallingcat").setLevel("WARNING")` turns off both.
@@ -11,7 +11,7 @@ import os
 import sys
 
 LONG = 2.0
-"""Seconds of waiting from which on a message is printed."""
+"""A message is printed before waits that are longer than this, in seconds."""
 SECONDS_PER_CHARACTER = 0.4e-6
 """Compile time per character of LLVM's text, on cores of 2019 to 2022 (0.3e-6 to 0.5e-6); a shared one may take twice as long."""
 QUICK_SECONDS_PER_CHARACTER = 0.2e-6
@@ -21,7 +21,7 @@ _logger = logging.getLogger("fallingcat")
 
 
 def say(text: str) -> None:
-    """One line for the user, unless it is silenced."""
+    """Print one line for the user, unless this is silenced."""
     if _logger.level > logging.INFO:
         return
     _logger.info(text)

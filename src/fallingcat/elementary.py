@@ -10,8 +10,8 @@ import math
 from functools import lru_cache
 
 BITS = 224
-"""After the point. A sine may start with 62 zeros (next to a multiple of pi/2), and its digits say how to round it after
-twice its 53, but for a dozen: the rest is spare."""
+"""Bits after the binary point. A sine may start with 62 zeros (next to a multiple of pi/2), and about twice 53 bits, and a
+dozen more, decide its rounding; the rest is spare."""
 TINY = 2.0**-27
 """Below it sin x and atan x round to x, and cos x to one."""
 HALVINGS = 6
@@ -19,14 +19,14 @@ HALVINGS = 6
 
 
 def sin(x: float) -> float:
-    """NaN at infinity."""
+    """The sine of x, correctly rounded; NaN at infinity."""
     if not abs(x) >= TINY:
         return float(x)
     return _sin_cos(float(x))[0]
 
 
 def cos(x: float) -> float:
-    """NaN at infinity."""
+    """The cosine of x, correctly rounded; NaN at infinity."""
     if not abs(x) >= TINY:
         return 1.0 if x == x else math.nan
     return _sin_cos(float(x))[1]
@@ -47,7 +47,7 @@ def _sin_cos(x: float) -> tuple[float, float]:
     if math.isinf(x):
         return math.nan, math.nan
     n, d = x.as_integer_ratio()
-    bits = BITS + max(0, n.bit_length() - d.bit_length())  # the digits before the point go when multiples of pi/2 do
+    bits = BITS + max(0, n.bit_length() - d.bit_length())  # x mod pi/2 loses the bits before the point
     half_pi = pi(bits) >> 1
     X = (n << bits) // d
     k = (2 * X + half_pi) // (2 * half_pi)
@@ -56,7 +56,7 @@ def _sin_cos(x: float) -> tuple[float, float]:
     square = -(r * r) >> BITS
     s, c = _series(r, square, 1), _series(one, square, 0)
     s, c = ((s, c), (c, -s), (-s, -c), (-c, s))[k % 4]
-    return s / one, c / one  # a quotient of integers is rounded correctly
+    return s / one, c / one  # Python rounds a quotient of integers correctly
 
 
 def _series(first: int, factor: int, k: int) -> int:
@@ -71,7 +71,7 @@ def _series(first: int, factor: int, k: int) -> int:
 
 @lru_cache(maxsize=1024)
 def _angle(up: float, right: float, left: bool) -> float:
-    """In [0, pi]: of (right, up), or of its mirror image on the left."""
+    """The angle in [0, pi] of the point (right, up), or of its mirror image if `left`; right and up are not negative."""
     (a, b), (c, d) = up.as_integer_ratio(), right.as_integer_ratio()
     rise, run = a * d, c * b
     if rise == 0:
@@ -101,7 +101,7 @@ def _arctangent(t: int, bits: int) -> int:
 
 @lru_cache(maxsize=64)
 def pi(bits: int) -> int:
-    """floor(pi 2^bits), but for the last unit: Machin's 16 arctan(1/5) - 4 arctan(1/239)."""
+    """floor(pi 2^bits), up to an error of one: Machin's 16 arctan(1/5) - 4 arctan(1/239)."""
     spare = 32
     one = 1 << (bits + spare)
     return (16 * _arctangent_of_inverse(5, one) - 4 * _arctangent_of_inverse(239, one)) >> spare

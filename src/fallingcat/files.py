@@ -19,9 +19,9 @@ _STREAM = re.compile(r"/(?:dev|proc/self)/(?:fd/(\d+)|std(in|out|err))")
 
 
 def write(path: str | Path, content: str | bytes) -> Path:
-    """Write a file: whatever happens meanwhile, it is the old one or the new one.
+    """Write a file atomically: at any time there is the complete old file or the complete new one.
 
-    A link stays a link: what it points to is written. A device or a pipe is written to, as by any program.
+    If the path is a link, its target is written. A device or a pipe is written to directly.
     """
     target, data = Path(path), content.encode("utf-8") if isinstance(content, str) else content
     try:
@@ -32,7 +32,7 @@ def write(path: str | Path, content: str | bytes) -> Path:
 
 
 def check(path: str | Path) -> Path:
-    """Can this file be written? The folder is made; refused before anything is computed, not afterwards."""
+    """Check, before anything is computed, that this file can be written; its folder is made if need be."""
     target = Path(path)
     if str(path).endswith(("/", os.sep)) or os.path.isdir(target):
         raise FallingCatError(f"cannot write {str(path)!r}: it is a folder")
@@ -54,7 +54,7 @@ def stream(path: Path) -> int | None:
 
 
 def lock(path: str | Path) -> int | None:
-    """Hold a lock file, which is made if need be: what `unlock` takes, or None while another process holds it.
+    """Lock a file, which is made if need be; returns the argument for `unlock`, or None if another process holds the lock.
 
     Raises OSError where there can be no lock. The system releases it when a process ends.
     """
@@ -96,7 +96,7 @@ def _write(target: Path, data: bytes) -> None:
 
 
 def _real(target: Path) -> Path:
-    """What a path leads to, there or not yet; raises OSError for links that lead nowhere but to each other."""
+    """The target of a path through all links, whether it exists or not; raises OSError for links that form a loop."""
     real = Path(os.path.realpath(target))
     if real.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
@@ -123,7 +123,7 @@ def _replace(target: Path, data: bytes) -> None:
 
 
 def _permissions_of(target: Path, name: str) -> None:
-    """Temporary files are private; what is written is as readable as the file before it, or as any new file."""
+    """Give a temporary file, which is private, the permissions of the file that it replaces, or those of any new file."""
     mask = os.umask(0)
     os.umask(mask)
     os.chmod(name, stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~mask)

@@ -69,7 +69,7 @@ def task(
         model.frame(options["frame"])
 
     evaluate = Evaluate(model, name, wrenches, inputs, actuation, tuple(sorted(options.items())))
-    # A user's own algorithm, joint or factor may change while its name stays: there the traced program is the key.
+    # A user-defined algorithm, joint or factor may change without its name: there the traced program is the key.
     library = is_library_code(function.algorithm, model) and not any(map(callable, options.values()))
     key = f"{name} {wrenches} {inputs} {actuation} {evaluate.options} {model.digest}" if library else ""
     explain = ZeroInertia(model) if function.inverts else None
@@ -77,7 +77,7 @@ def task(
 
 
 def _check_model(name: str, function: Function, model: Model, options: Mapping[str, Any]) -> None:
-    """Refuse a robot for which the function has no meaning; its own base (`base=None`) every robot has."""
+    """Refuse a robot for which the function is not defined; every robot has its own base (`base=None`)."""
     if function.floating_only and options.get("base", "") is not None:
         check_floating(name, model.floating)
     moving = moving_axes(model) if function.constant_axes else []

@@ -31,14 +31,14 @@ def leave(number: int, frame: FrameType | None) -> None:
 
 
 def restore() -> None:
-    """From here on an interrupt is the exception that Python makes of it."""
+    """Restore Python's handler: from here on an interrupt raises KeyboardInterrupt."""
     if signal.getsignal(signal.SIGINT) is leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _watch() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        with suppress(ValueError):  # not the main thread
+        with suppress(ValueError):  # raised outside the main thread
             signal.signal(signal.SIGINT, leave)
 
 

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class lazy(Generic[T]):  # noqa: N801
-    """A property that stands in the instance once it is known."""
+    """A property whose value is stored in the instance when it is first computed."""
 
     def __init__(self, function: Callable[[Any], T]) -> None:
         self._function = function

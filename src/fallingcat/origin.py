@@ -1,7 +1,7 @@
-"""Is what a task runs the code of this library, and not patched, so that a name identifies it?
+"""Tells whether a task runs unpatched code of this library, which is then identified by its name.
 
-The cache knows an algorithm by its name and the digest of the library's source, and need not trace it. That holds only
-while the algorithm and the classes of the model come from that source, and nothing else has been put in their place.
+The cache identifies an algorithm by its name and the digest of the library's source, without tracing it. This is valid only
+if the algorithm and the classes of the model come from that source, and none of them has been replaced.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROOMS = ("algorithms", "spatial", "scalar", "task", "trace", "model.joints", "mo
 
 
 def is_library_code(algorithm: Callable[..., Any], model: Model, more: Iterable[type] = ()) -> bool:
-    """Do the algorithm, every class of the model, and more classes belong to the library, as its source has them?"""
+    """Do the algorithm, every class of the model, and the classes `more` come from the library's source?"""
     return _is_library_function(algorithm) and all(map(_is_library_class, {*_classes(model), *more})) and unpatched()
 
 
@@ -50,8 +50,8 @@ def _classes(model: Model) -> set[type]:
 
 
 def _namespaces() -> Iterator[Mapping[str, Any]]:
-    """What the modules and their classes hold, by name."""
-    package = table.__name__.partition(".")[0]  # the table imports every algorithm: what is not imported yet would not be known
+    """The namespaces of the modules of an algorithm, and of their classes."""
+    package = table.__name__.partition(".")[0]  # it imports every algorithm; modules not imported yet would be missed
     wanted = tuple(f"{package}.{room}" for room in ROOMS)
     for module in [vars(module) for name, module in sys.modules.items() if name.startswith(wanted)]:
         yield module
@@ -61,7 +61,7 @@ def _namespaces() -> Iterator[Mapping[str, Any]]:
 
 
 def _functions(space: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-    """The names in a module that are its own or taken from another, and what they stand for."""
+    """The names of functions and classes in a namespace, own and imported, and the objects they refer to."""
     found = {name: value for name, value in space.items() if isinstance(value, (FunctionType, type)) and name[:2] != "__"}
     return tuple(found), tuple(found.values())
 
@@ -70,5 +70,5 @@ _KNOWN = tuple((space.get, *_functions(space)) for space in _namespaces())
 
 
 def unpatched() -> bool:
-    """Are the functions of the algorithms, and of what they use, those that were imported, with none monkeypatched?"""
+    """Are the functions of the algorithms, and those that they use, the ones that were imported (none is monkeypatched)?"""
     return all(all(map(is_, map(get, names), values)) for get, names, values in _KNOWN)

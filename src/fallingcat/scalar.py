@@ -37,7 +37,7 @@ class Dots(NamedTuple):
 
 @dataclass(frozen=True)
 class Functions:
-    """What a kind of scalar offers beyond its operators."""
+    """Functions of one kind of scalar, beyond its operators."""
 
     sin: Callable[[Scalar], Scalar]
     cos: Callable[[Scalar], Scalar]
@@ -52,13 +52,13 @@ class Functions:
     table: Callable[..., Any] | None = None
     """(terms, rows, columns, symmetric) -> a matrix of dot products (`tensors.MatrixOfDots`) that is not written out."""
     worth_a_table: Callable[[int], bool] | None = None
-    """Are so many products too many to be written out?"""
+    """Are there so many products that a table costs less than writing them out?"""
     cheapest: Callable[..., Any] | None = None
     """`cheapest`, for a kind of scalar that can say what a result costs."""
     keep: Callable[[Scalar], None] | None = None
     """`keep`, for a kind of scalar whose values are compiled."""
     outermost: bool = False
-    """Is it made of scalars of any other kind? Then its functions are the ones to call wherever it is among the arguments."""
+    """Is it composed of scalars of another kind? Then its functions are called wherever it is among the arguments."""
 
 
 def _real(x: Scalar) -> float:
@@ -87,7 +87,7 @@ def register(kind: type, functions: Functions) -> None:
 
 
 def functions(*scalars: Scalar) -> Functions:
-    """The functions of the most special kind among the arguments."""
+    """The functions of the most special kind of scalar among the arguments."""
     best = _REAL
     for x in scalars:
         kind = type(x)
@@ -135,7 +135,7 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
 
 
 def where_less(x: Scalar, y: Scalar, a: Scalar, b: Scalar) -> Scalar:
-    """a where x < y, b elsewhere. Both are computed, so both must be harmless."""
+    """a where x < y, b elsewhere. Both are computed, so neither may raise an error."""
     return functions(x, y, a, b).where_less(x, y, a, b)
 
 

@@ -54,19 +54,19 @@ class Function:
     results: type | None = None
     """The named tuple of a function with several results."""
     any_representation: bool = False
-    """Does it take the base twist in any representation? The model is made for one, the algorithm does not know."""
+    """Does it take the base twist in any representation? The model handles this, not the algorithm."""
     floating_only: bool = False
     """Does it refuse a fixed base?"""
     constant_axes: bool = False
     """Does it refuse joints whose axes move in the body?"""
     needs_mass: bool = False
-    """Does it refuse a robot of which nothing moves?"""
+    """Does it refuse a robot without moving mass?"""
     actuated: bool = False
-    """Does it take what inputs do, as the option `actuation`?"""
+    """Does it have the option `actuation`, which says what the inputs of a robot do?"""
     method: str = ""
-    """The method it stands behind, if that has another name."""
+    """The method that calls it, if that has another name."""
     inverts: bool = False
-    """Does it invert the mass matrix, and refuse a robot whose is singular?"""
+    """Does it invert the mass matrix, and refuse a robot whose mass matrix is singular?"""
 
 
 Q = ("q", "nq")
@@ -378,4 +378,4 @@ BEHIND: dict[str, Function] = {
         configuration.right_jacobian_inverse, (("dx", "nv"),), (("J", SQUARE),), method="state_minus"
     ),
 }
-"""Functions that stand behind methods of another name, or that depend on the inputs of a robot."""
+"""Functions that are called by methods of another name, or that depend on the inputs of a robot."""

@@ -34,7 +34,7 @@ class Tangents(Protocol):
 
     @property
     def size(self) -> int:
-        """Numbers in a velocity."""
+        """Number of entries of a velocity."""
 
     def rate(self, x: Sequence[Scalar], velocity: Sequence[Scalar]) -> Sequence[Scalar]:
         """The rates of the entries of x; linear in the velocity."""
@@ -62,12 +62,12 @@ class Task:
     evaluate: Callable[..., Any] = field(compare=False)
     """From one vector per input to one nested list per output (or the single output itself)."""
     key: str = ""
-    """Says everything the result depends on besides the inputs; for caches."""
+    """Identifies everything that the result depends on besides the inputs, for caches."""
     results: type | None = field(default=None, compare=False)
     """The named tuple of a task with several outputs."""
     explain: Callable[..., str] | None = field(default=None, compare=False)
-    """Takes the inputs of a state whose first result is NaN though they are finite; says what is singular there, if anything is.
-    A task without it divides by nothing that could be zero."""
+    """From finite inputs for which the first result is NaN, a text that says what is singular there; empty if nothing is.
+    None for tasks without divisions by numbers that can be zero."""
 
     def flat(self, vectors: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
         """One flat list of scalars per output, in row-major order."""

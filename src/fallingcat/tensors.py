@@ -32,8 +32,8 @@ class Term(NamedTuple):
 class MatrixOfDots:
     """A matrix whose entries are sums of dot products, which are put in one after the other; zero elsewhere.
 
-    Traced, each is written out where it is put in, beside what it is made of; when they become too many, they become a table
-    instead, and one loop in the compiled code. Of a symmetric matrix the lower triangle is put in.
+    Traced, each product is written out where it is put in, next to the operations of its factors; if there are too many, they
+    become a table instead, which is one loop in the compiled code. Of a symmetric matrix only the lower triangle is put in.
     """
 
     def __init__(self, rows: int, columns: int, symmetric: bool = False) -> None:
@@ -42,7 +42,7 @@ class MatrixOfDots:
         self._written: dict[tuple[int, int], Scalar] = {}
         self._products = 0
         self._kind = scalar.PLAIN
-        """The kind of the scalars, once there is one that can become a table."""
+        """The kind of the scalars, once one is found that can become a table."""
         self._listed = False
 
     def put(self, row: int, column: int, left: Sequence[Scalar], right: Sequence[Scalar], factor: float = 1.0) -> None:
@@ -76,7 +76,7 @@ def _is_plain(x: Scalar) -> bool:
 
 
 def dot_of_vectors(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    """The dot product of twists with wrenches, one below the other: linear and angular parts apart, which others share."""
+    """The dot product of stacked twists and wrenches, with separate sums of linear and angular parts, which are shared."""
     if len(a) % 6:
         return scalar.dot(a, b)
     total: Scalar = 0.0
@@ -89,7 +89,7 @@ class Triple(NamedTuple):
     """One term of one entry."""
 
     pair: int
-    """A number of a pair."""
+    """The number of the pair."""
     part: int
     """Where the vector of the dot product starts in the left vector of this pair."""
     right: int

@@ -27,13 +27,13 @@ def forward_dynamics(model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Wr
 
 
 def by_mass_matrix(r: Posed, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
-    """The same through a solution with M."""
+    """Forward dynamics by solving with the mass matrix M: dnu, (nv,)."""
     free = minus(tau, bias(r.model, r.q, nu, f_ext))
     return solve_symmetric(mass_matrix_in(r), free, least_pivots_by_dof(r.model))
 
 
 def by_articulated_bodies(r: Posed, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES) -> list[Scalar]:
-    """The same through articulated bodies, computed in the same pass."""
+    """Forward dynamics by articulated bodies, which are computed in the same pass inwards: dnu, (nv,)."""
     b = Articulated.of(r)
     return accelerations(b, articulate(b), nu, tau, f_ext)[0]
 
@@ -41,9 +41,9 @@ def by_articulated_bodies(r: Posed, nu: Vector, tau: Vector, f_ext: Wrenches = N
 def accelerations(
     b: Articulated, bodies: Iterable[int], nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES
 ) -> tuple[list[Scalar], PerBody[Motion]]:
-    """dnu, and the accelerations of the bodies, which have that of gravity in them.
+    """dnu, (nv,), and the spatial accelerations of the bodies, which include that of gravity.
 
-    The articulated bodies are known when `bodies`, from the tips inwards, come to them.
+    `bodies` goes from the tips inwards; the articulated inertia of a body must be known when its turn comes.
     """
     r = b.robot
     v = velocities(r, nu)

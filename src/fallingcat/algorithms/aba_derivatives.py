@@ -56,13 +56,13 @@ def forward_dynamics_derivatives(
 def derivatives_and_accelerations(
     model: Model, q: Vector, nu: Vector, tau: Vector, f_ext: Wrenches = NO_FORCES
 ) -> tuple[ForwardDynamicsDerivatives, Vector]:
-    """The derivatives, and dnu itself, which they need."""
+    """The derivatives of forward dynamics, and dnu, (nv,), at which they are taken."""
     r = common(model, q)
     inertia = factored_inertia(r)
     inverse, dnu = inertia.inverse(), inertia.free(nu, tau, f_ext).dnu
     ID = derivatives_in(r, nu, dnu, f_ext)
     known_dq, known_dnu = invariant_columns(r, nu)
-    if isinstance(f_ext, HeldWrenches):  # by the world: moving the whole robot changes more than the direction of gravity
+    if isinstance(f_ext, HeldWrenches):  # held in world axes: moving the whole robot changes more than the direction of gravity
         known_dq = {}
     FD_dq, FD_dnu = minus_inverse_times(model, inverse, (ID.dtau_dq, ID.dtau_dnu), (known_dq, known_dnu))
     keep(FD_dq, FD_dnu, inverse.Minv, [dnu])

@@ -58,7 +58,7 @@ def actuation_matrix(model: Model, q: Vector, actuation: Actuation) -> Block:
 
 
 def driven(model: Model, u: Vector, actuation: Actuation) -> tuple[list[Scalar], Wrenches]:
-    """The generalized forces of the constant part, and the wrenches on bodies of the rest."""
+    """What the inputs u (m,) apply: generalized forces (nv,) by the constant part of S, and wrenches on bodies by the rest."""
     tau = [sum((s * x for s, x in zip(row, u, strict=True)), 0.0) for row in actuation.matrix]
     total = Wrenches()
     for unit in actuation.frames:
@@ -67,7 +67,7 @@ def driven(model: Model, u: Vector, actuation: Actuation) -> tuple[list[Scalar],
 
 
 def add_wrenches(first: Wrenches, second: Wrenches) -> Wrenches:
-    """Both together; what the first ones do when bodies move stays as it is."""
+    """The sum of two sets of wrenches on bodies; if the first ones are held in other axes (`HeldWrenches`), it keeps that."""
     both = HeldWrenches(first.held) if isinstance(first, HeldWrenches) else Wrenches(first)
     for i, f in second.items():
         both[i] = both[i] + f

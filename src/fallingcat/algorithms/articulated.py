@@ -30,19 +30,19 @@ class Articulated:
     UDinv: PerBody[list[Force]]
     """U D^-1."""
     least: PerBody[list[float]]
-    """What the pivots of D must exceed (`pivots`)."""
+    """The bound that each pivot of D must exceed, per axis (`pivots`)."""
     Ia: PerBody[ArticulatedInertia]
-    """IA, the inertia of a body that carries articulated ones; then IA - U D^-1 U^T, what its joint transmits to the parent."""
+    """The articulated inertia IA of a body; once its joint is eliminated, IA - U D^-1 U^T, which it passes to the parent."""
 
     @staticmethod
     def of(r: Posed) -> Articulated:
-        """Before any joint is taken into account."""
+        """The start of the recursion: rigid bodies, with no joint eliminated yet."""
         rigid = {i: I.articulated() for i, I in r.I.items()}
         return Articulated(r, {}, {}, {}, {}, least_pivots(r.model), rigid | {WORLD: ArticulatedInertia.zero(r.root)})
 
 
 def articulate(b: Articulated) -> Iterator[int]:
-    """The bodies from the tips inwards, each once its articulated inertia is known."""
+    """Eliminate the joints from the tips inwards; yields each body once its articulated inertia is known."""
     r, IA = b.robot, b.Ia
     for i in inwards(r, IA):
         b.U[i] = [IA[i] @ s for s in r.S[i].columns]
@@ -55,7 +55,7 @@ def articulate(b: Articulated) -> Iterator[int]:
 
 
 def articulated_bodies(r: Posed) -> Articulated:
-    """All of them."""
+    """The articulated bodies of a robot, with all joints eliminated."""
     b = Articulated.of(r)
     for _ in articulate(b):
         pass
@@ -63,7 +63,7 @@ def articulated_bodies(r: Posed) -> Articulated:
 
 
 def combination(columns: list[Force], x: Vector) -> Force:
-    """The sum of wrenches, each times a number."""
+    """The linear combination of wrenches with the coefficients x."""
     total = Force.zero(columns[0].frame)
     for column, xk in zip(columns, x, strict=True):
         total = total + column * xk

@@ -31,16 +31,16 @@ class Axes:
     """The axes of a body's own joint and of all joints that carry it."""
 
     def up_to(self, axis: int) -> list[int]:
-        """The axes of the joint of an axis, and of the joints that carry it."""
+        """The axes of the joint that an axis belongs to, and of all joints that carry it."""
         return self.path[self.all[axis].body]
 
     def below(self, axis: int) -> list[int]:
-        """The axes of the joints that carry the joint of an axis."""
+        """The axes of all joints that carry the joint of an axis, without that joint's own."""
         own = set(self.of[self.all[axis].body])
         return [x for x in self.up_to(axis) if x not in own]
 
     def place(self, i: int, j: int, k: int) -> Place:
-        """Where three axes meet in a tensor."""
+        """The entry (i, j, k) of an nv x nv x nv tensor that belongs to three axes."""
         return self.all[i].nu, self.all[j].nu, self.all[k].nu
 
 

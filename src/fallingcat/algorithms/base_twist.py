@@ -1,4 +1,4 @@
-"""The twist of a base: its Jacobian and the rate of that (paper 004, Sec. IV and V).
+"""The twist of a base: its Jacobian and the rate of the Jacobian (paper 004, Sec. IV and V).
 
 A base is a frame; the origin of one frame with the orientation of another, (26)-(29); the centre of mass with the orientation of
 a frame, (36)-(38); or the centroid, the centre of mass with the average angular velocity, (39)-(44).
@@ -30,24 +30,24 @@ CENTER_OF_MASS = "center_of_mass"
 
 @dataclass(frozen=True)
 class Twist:
-    """The twist of a base as 6 x nv Jacobian and rate."""
+    """The twist of a base, as its 6 x nv Jacobian and the rate of that Jacobian."""
 
     J: Matrix
     J_rate: Matrix
 
     @property
     def upper(self) -> Twist:
-        """The linear half."""
+        """The linear rows, 3 x nv."""
         return Twist(self.J[:3], self.J_rate[:3])
 
     @property
     def lower(self) -> Twist:
-        """The angular half."""
+        """The angular rows, 3 x nv."""
         return Twist(self.J[3:], self.J_rate[3:])
 
 
 def twist(model: Model, q: Vector, nu: Vector, base: Base, representation: Representation) -> Twist:
-    """The Jacobian of a base and its rate, for the velocities of the model as it is."""
+    """The 6 x nv Jacobian of a base and its rate, for nu in the representation of the model."""
     if base == CENTROIDAL:
         return _centroidal(model, q, nu)
     if not isinstance(base, tuple):
@@ -65,7 +65,7 @@ def _frame(model: Model, q: Vector, nu: Vector, name: str, representation: Repre
 
 
 def _center_of_mass(model: Model, q: Vector, nu: Vector) -> Twist:
-    """In the first three rows the velocity of the centre of mass, below the angular momentum, for each kilogram."""
+    """A_G / m and its rate: the velocity of the centre of mass, and below it the angular momentum per unit of mass."""
     A, A_rate = centroidal_momentum_matrix(model, q), centroidal_momentum_matrix_rate(model, q, nu)
     return Twist((1.0 / model.mass) * Matrix(A), (1.0 / model.mass) * Matrix(A_rate))
 
@@ -85,7 +85,7 @@ def _stacked(linear: Twist, angular: Twist) -> Twist:
 
 
 def _in_own_orientation(model: Model, q: Vector, nu: Vector, mixed: Twist, base: tuple[str, str]) -> Twist:
-    """R^T (v; w), with rate R^T ((v; w)' - w x (v; w))."""
+    """The twist in the axes of its own frame, R^T (v; w), with the rate R^T ((v; w)' - w x (v; w))."""
     Rt = Matrix(frame_pose(model, q, base[1]))[:3, :3].T
     W = Matrix(skew(vec(mixed.lower.J @ nu)))
     turned = [Twist(Rt @ half.J, Rt @ (half.J_rate - W @ half.J)) for half in (mixed.upper, mixed.lower)]
@@ -93,7 +93,7 @@ def _in_own_orientation(model: Model, q: Vector, nu: Vector, mixed: Twist, base:
 
 
 def _about_world_origin(model: Model, q: Vector, nu: Vector, mixed: Twist, base: tuple[str, str]) -> Twist:
-    """(v + o x w; w)."""
+    """The twist of the point at the world's origin, (v + o x w; w), with the origin o of the frame."""
     pose = frame_pose(model, q, base[1 if base[0] == CENTER_OF_MASS else 0])
     o = center_of_mass(model, q) if base[0] == CENTER_OF_MASS else [row[3] for row in pose[:3]]
     v, w = mixed.upper, mixed.lower
@@ -106,4 +106,4 @@ _FROM_MIXED: dict[str, Callable[[Model, Vector, Vector, Twist, tuple[str, str]],
     "body": _in_own_orientation,
     "inertial": _about_world_origin,
 }
-"""From the mixed twist of a pair of frames to another representation of it."""
+"""Functions from the mixed twist of a pair of frames to another representation of the same twist."""

@@ -34,13 +34,13 @@ from fallingcat.spatial.vec3 import ZERO, Vec, add, cross, scale, skew, sub, sym
 
 @dataclass(frozen=True)
 class Centroid:
-    """A robot, and how its centre of mass sees it."""
+    """A robot with its composite inertias and its centre of mass, for momenta about the centre of mass."""
 
     robot: Posed
     X: PerBody[Transform]
-    """From the coordinates of the root, with its origin at the first body, to those of every body."""
+    """Transforms from the coordinates of the root, with the origin at the first body, to those of every body."""
     Ic: PerBody[Inertia]
-    """Of every body and all that it carries; under WORLD of the whole robot."""
+    """The composite inertia of every body and all that it carries; under WORLD, that of the whole robot."""
     c: Vec
     """The centre of mass, in the coordinates of the root."""
 
@@ -50,15 +50,15 @@ class Centroid:
         return Force(lin, add(ang, cross(sub(self.X[i].r, self.c), lin)), self.robot.root)
 
     def moved(self, f: Force, momentum: Force) -> Force:
-        """-c' x f: of a wrench about the centre of mass, what changes when that moves; its velocity is momentum / mass."""
+        """-c' x f: how a wrench about the centre of mass changes as that moves with the velocity c' = momentum / mass."""
         return Force(ZERO, cross(f.lin, scale(per_mass(self.robot.model), momentum.lin)), self.robot.root)
 
     def momentum(self, i: int, k: int) -> Force:
-        """Of the bodies that an axis carries, when it moves: the column of A_G that belongs to it."""
+        """Momentum of the bodies that joint i carries at unit velocity along its axis k: the column of A_G of that axis."""
         return self.about(i, self.Ic[i] @ self.robot.S[i].columns[k])
 
     def columns(self, column: Callable[[int, int], Force]) -> Block:
-        """The 6 x nv matrix, in the orientation of the world, from a wrench about the centre of mass per body and axis."""
+        """A 6 x nv matrix in the orientation of the world, from a wrench about the centre of mass per body and axis."""
         E = self.robot.X_own[WORLD].E
         wrenches = {i: [column(i, k) for k in range(len(S))] for i, S in self.robot.S.items()}
         parts = {i: [[*E.apply(f.lin), *E.apply(f.ang)] for f in columns] for i, columns in wrenches.items()}
@@ -66,13 +66,13 @@ class Centroid:
 
 
 def centroid(r: Posed) -> Centroid:
-    """Composite inertias, from the tips inwards, and the centre of mass."""
+    """The composite inertias of a robot, summed from the tips inwards, and its centre of mass."""
     Ic = composite_inertias(r)
     return Centroid(r, world_transforms(r.model, r.X, r.root), Ic, scale(per_mass(r.model), Ic[WORLD].h))
 
 
 def per_mass(model: Model) -> float:
-    """1/m; zero where nothing can move, which then has no momentum either."""
+    """1/m with the mass of the robot; zero if nothing can move, as the momentum is zero then, too."""
     return 1.0 / model.mass if model.mass > 0.0 else 0.0
 
 
@@ -98,7 +98,7 @@ def centroidal_momentum_matrix_rate(model: Model, q: Vector, nu: Vector) -> Bloc
 
 
 def _inertia_rates(r: Posed, v: PerBody[Motion]) -> PerBody[Inertia]:
-    """The rates of the composite inertias; under WORLD of the whole robot."""
+    """The rates of the composite inertias of all bodies; under WORLD, that of the whole robot."""
     rates = {i: CoriolisFactor.of(v[i], I).inertia_rate() for i, I in r.I.items()}
     return subtree_sums(r, rates, Inertia.zero(WORLD))
 
@@ -112,7 +112,7 @@ def centroidal_inertia(model: Model, q: Vector) -> Block:
 
 
 def centroidal_inertia_rate(model: Model, q: Vector, nu: Vector) -> Block:
-    """The rate of the rotational part of I_G along nu, 3 x 3; the centre of mass it is about moves with p / m."""
+    """The rate of the rotational part of I_G along nu, 3 x 3, about the centre of mass, which moves with p / m."""
     g = centroid(body(model, q))
     rate = _inertia_rates(g.robot, velocities(g.robot, nu))[WORLD]
     p, c = Matrix(skew(rate.h)), Matrix(skew(g.c))
@@ -134,12 +134,12 @@ def centroidal_momentum_rate(model: Model, q: Vector, nu: Vector, dnu: Vector) -
 
 
 def _center_of_mass(r: Posed) -> Vec:
-    """From the first body, where the world has its origin here."""
+    """The centre of mass relative to the first body, where the recursions have the origin of the world, (3,)."""
     return scale(per_mass(r.model), subtree_first_moments(r.model, r.X)[WORLD])
 
 
 def _about(c: Vec, f: Force) -> list[Scalar]:
-    """A wrench on the whole robot, about the point c."""
+    """The six entries of a wrench (about the origin), taken about the point c."""
     return [*f.lin, *sub(f.ang, cross(c, f.lin))]
 
 

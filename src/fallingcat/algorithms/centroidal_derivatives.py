@@ -50,7 +50,7 @@ def centroidal_momentum_derivatives(
     nu = view.X @ nu_a
     r, v = g.robot, velocities(g.robot, nu)
     H = subtree_sums(r, {i: I @ v[i] for i, I in r.I.items()}, Force.zero(COMMON))
-    unused = dict.fromkeys(v, Motion.zero(COMMON))  # accelerations have no part in this
+    unused = dict.fromkeys(v, Motion.zero(COMMON))  # the momentum does not depend on accelerations
     axes = {i: axis_columns(r, i, v, unused, nu, [0.0] * model.nv) for i in r.S}
     h = g.about(WORLD, H[WORLD])
 

@@ -10,7 +10,7 @@ of three numbers; the l_ij come from two 6 x 3 matrices for each axis t,
 where (p; m) = I_t S_t. Both are lists of dot products that stay loops in the compiled code.
 
 For two axes j, k of the same joint (a floating base, a ball) the coordinates are quasi-velocities and G_ijk != G_ikj:
-the torsion C(v) w - C(w) v = M [v, w] shows there and nowhere else.
+the torsion C(v) w - C(w) v = M [v, w] is not zero there, and only there.
 
 Other velocities of the base are another joint with axes that move in the body: the law (74), whose inhomogeneous term is
 what the ring of these axes adds. The index k is along the velocity k of that joint.
@@ -54,7 +54,7 @@ def christoffel_symbols(model: Model, q: Vector) -> Tensor:
 def christoffel_symbols_second_kind(model: Model, q: Vector) -> Tensor:
     """The symbols of the second kind, sum_i (M^-1)_mi G_ijk: L_mj . w_k with L_mj = sum_i (M^-1)_mi l_ij.
 
-    The inverse meets the vectors l_ij, three columns for each axis j, and not the N d^2 symbols.
+    M^-1 is multiplied with the vectors l_ij, three columns for each axis j, instead of the N d^2 symbols.
     """
     r = common(model, q)
     a, Ic = axes(r), composite_inertias(r)
@@ -73,7 +73,7 @@ def christoffel_symbols_second_kind(model: Model, q: Vector) -> Tensor:
 
 
 def _left_vectors_by_axis(a: Axes, Ic: PerBody[Inertia], nv: int) -> Matrix:
-    """Row i: the l_ij of all axes j, three numbers each; zero where i and j share no path."""
+    """Row i: the l_ij of all axes j, three numbers each; zero where i and j are on different branches. (nv, 3 per axis)."""
     pairs = _pairs(a)
     found = left_vectors([x.S.entries() for x in a.all], _left_matrices(a, Ic), pairs) if pairs else []
     l = Matrix.zero(nv, 3 * len(a.all))
@@ -86,7 +86,7 @@ def _left_vectors_by_axis(a: Axes, Ic: PerBody[Inertia], nv: int) -> Matrix:
 
 
 def _changes_of_axes(r: Posed, a: Axes, Ic: PerBody[Inertia]) -> dict[tuple[int, int], list[Scalar]]:
-    """What the ring terms add, by the places (j, k) where it is not zero: a column over i."""
+    """The ring terms S_i^T I_t dS_j/dq_k: for every (j, k) where they are not zero, a column over i, (nv,)."""
     found: dict[tuple[int, int], list[Scalar]] = {}
     for m in _moving_axes(r, a, Ic):
         if not (isinstance(m.value, float) and m.value == 0.0):
@@ -97,12 +97,12 @@ def _changes_of_axes(r: Posed, a: Axes, Ic: PerBody[Inertia]) -> dict[tuple[int,
 
 
 def _pairs(a: Axes) -> list[tuple[int, int]]:
-    """(x, t): every axis t, the nearest to the tips, with every axis x up to it."""
+    """The pairs (x, t) of every axis t with every axis x of its own joint or of a joint that carries it."""
     return [(x, t) for t in range(len(a.all)) for x in a.up_to(t)]
 
 
 def _left_parts(a: Axes, x: int, t: int) -> dict[tuple[int, int], int]:
-    """The l_ij that a pair gives, and where they start among its six numbers: P_t^T S_x and K_t^T S_x."""
+    """The (i, j) of the vectors l_ij of a pair, and where each starts among its six numbers, P_t^T S_x and K_t^T S_x."""
     return {(x, t): 0} if a.all[x].body == a.all[t].body else {(x, t): 0, (t, x): 3}
 
 
@@ -143,7 +143,7 @@ def mass_matrix_derivatives(model: Model, q: Vector) -> Tensor:
 
 
 def _change_matrices(S: Motion, I: Inertia) -> Block:
-    """6 x 12 for an axis t: S_x times it is what turns f_t beside S_x, -(S_x x* f_t), and (B + B^T) S_x."""
+    """The 6 x 12 matrix of an axis t that takes S_x to -(S_x x* f_t) and to (B + B^T) S_x, one beside the other."""
     p, N, m = _parts(S, I)
     zero = Matrix.zero(3, 3)
     return Matrix.blocks([[zero, -p, zero, -p], [-p, -m, p, N + N.T]]).rows
@@ -161,7 +161,7 @@ class MovingAxis:
 
 
 def _moving_axes(r: Posed, a: Axes, Ic: PerBody[Inertia]) -> Iterator[MovingAxis]:
-    """What the ring terms add."""
+    """All pairs of an axis that moves in its body and an axis on the same path, with the value of their ring term."""
     model = r.model
     for k, along in enumerate(a.all):
         i, unit = along.body, [1.0 if d == along.nu else 0.0 for d in range(model.nv)]

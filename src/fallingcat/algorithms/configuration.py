@@ -1,4 +1,4 @@
-"""Moving about in the space of configurations, joint by joint."""
+"""Displacements, differences and rates of configurations, joint by joint."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class IntegrateDerivatives(NamedTuple):
 
 
 def integrate_derivatives(model: Model, dx: Vector) -> IntegrateDerivatives:
-    """How integrate(q, dx) moves when q or dx do; the configuration itself does not matter."""
+    """Derivatives of integrate(q, dx) by q and by dx, (nv, nv) each; they do not depend on q."""
     return IntegrateDerivatives(
         _per_joint(model, dx, lambda v, w: _adjoint(*se3.exp(((-v[0], -v[1], -v[2]), (-w[0], -w[1], -w[2]))))),
         _per_joint(model, dx, lambda v, w: se3.left_jacobian(((-v[0], -v[1], -v[2]), (-w[0], -w[1], -w[2])))),
@@ -68,7 +68,7 @@ def integrate_derivatives(model: Model, dx: Vector) -> IntegrateDerivatives:
 
 
 def right_jacobian_inverse(model: Model, dx: Vector) -> Block:
-    """The inverse of `dq_ddx`, the right Jacobian of dx; for turns by less than 2 pi."""
+    """The inverse of `dq_ddx`, the right Jacobian of dx, (nv, nv); for rotations by less than 2 pi."""
     return _per_joint(model, dx, lambda v, w: se3.left_jacobian_inverse(((-v[0], -v[1], -v[2]), (-w[0], -w[1], -w[2]))))
 
 
@@ -83,7 +83,7 @@ def bracket(model: Model, nu: Vector) -> Block:
 
 
 def _per_joint(model: Model, x: Vector, of_twist: Callable[..., Block]) -> Block:
-    """A block per joint on a Lie group, made from its motion as a twist; ones on the diagonal for the others."""
+    """Block-diagonal matrix (nv, nv): `of_twist` of the motion of each joint on a Lie group, and ones for all other joints."""
     total: Block = [[1.0 if i == j else 0.0 for j in range(model.nv)] for i in range(model.nv)]
     for body in _independent(model):
         entries = body.joint.motions()

@@ -12,7 +12,7 @@ share the forces among them: from zero they converge to the forces of least norm
 a vector x loses its part in the null space of G, which rounding and rows that contradict each other put there, and which would
 grow by 1/mu in (3). X = (mu K)^2 is the projector onto this null space but for rounding times 1/mu, and
     Q = 3 X^2 - 2 X^3                                                                                         (5)
-but for the square of that: J^T Q = 0. P = M^-1 J^T G^+ and the pseudo-inverse follow from (3) with J M^-1 for b:
+is the same projector but for the square of that error: J^T Q = 0. P = M^-1 J^T G^+ comes from (3) with J M^-1 for b, and then
     G^+ = G^+ G G^+ = P^T M P                                                                                 (6)
 """
 
@@ -47,7 +47,7 @@ PROXIMAL = 1e-9
 ITERATIONS = 4
 """Proximal iterations of (3)."""
 FAR = 0.1
-"""Damping of corrections far from the constraints."""
+"""The damping of a correction far from the constraints, its largest value."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class ConstraintSet:
     gains: Gains = NO_GAINS
     damping: float = 0.0
     redundant: bool = False
-    """Are rows known to depend on each other? Then their forces are those of least norm."""
+    """Are some rows known to be linearly dependent? Then the forces are those of least norm."""
 
     @property
     def size(self) -> int:
@@ -69,7 +69,7 @@ class ConstraintSet:
         return sum(part.anchor_size for part in self.parts)
 
     def each(self, anchors: Vector | None = None, reference: Vector | None = None) -> Iterator[tuple[Rows, slice, Target]]:
-        """The constraints, the slices of their rows, and what they are held to."""
+        """Each constraint, the slice of its rows among the m, and its anchor and reference."""
         at = anchor = slice(0, 0)
         for part in self.parts:
             at, anchor = slice(at.stop, at.stop + part.size), slice(anchor.stop, anchor.stop + part.anchor_size)
@@ -84,7 +84,7 @@ class ConstraintSet:
         return [unit for part in self.parts for unit in part.units(m)]
 
     def to_local(self, m: Moving, x: Vector) -> list[Scalar]:
-        """(m,): from the axes that rows are in to their local axes."""
+        """(m,): x, which is in the axes that the rows are computed in, in their local axes."""
         return [y for part, at, _ in self.each() for y in part.to_local(m, x[at])]
 
     def from_local(self, m: Moving, x: Vector) -> list[Scalar]:
@@ -99,7 +99,7 @@ class ConstraintSet:
         return [y for part in self.parts for y in part.velocity(m)]
 
     def violation(self, m: Moving, anchors: Vector | None) -> list[Scalar]:
-        """(m,), in local axes."""
+        """(m,): violation of the constraints, in local axes."""
         return [y for part, _, target in self.each(anchors) for y in part.violation(m, target.anchor)]
 
     def residual(self, m: Moving, anchors: Vector | None, reference: Vector | None) -> list[Scalar]:
@@ -107,7 +107,7 @@ class ConstraintSet:
         return [y for part, _, target in self.each(anchors, reference) for y in part.residual(m, target)]
 
     def masks(self, active: Vector | None) -> list[Scalar]:
-        """(m,): one or zero for each row; half and more counts as active, and NaN stays NaN."""
+        """(m,): one for each active row and zero for the others; values of 0.5 and more count as active, and NaN stays NaN."""
         if active is None:
             return [1.0] * self.size
         return self.per_row([scalar.where_less(x, 0.5, 0.0, scalar.where_less(0.25, x, 1.0, x)) for x in active])
@@ -161,12 +161,12 @@ def inverse(G: Matrix) -> Matrix:
 
 
 def masked(G: Matrix, mask: Vector, damping: float) -> Matrix:
-    """G with damping, and with the rows that are not active taken out."""
+    """G plus damping, with rows and columns that are not active replaced by those of the identity."""
     return G.scale_symmetric(mask).plus_diagonal([damping * a + (1.0 - a) for a in mask])
 
 
 def shifted(G: Matrix) -> tuple[Scalar, Matrix]:
-    """mu of (3), and G + mu."""
+    """The scalar mu of (3), and the matrix G + mu."""
     mu = scalar.dot(G.diagonal, [PROXIMAL / len(G)] * len(G))
     return mu, G.plus_diagonal([mu] * len(G))
 
@@ -204,7 +204,7 @@ class Inverses(NamedTuple):
 
 
 def inverses(r: Posed, MJT: Matrix, G: Matrix, mask: Vector, constraints: ConstraintSet) -> Inverses:
-    """P, G^-1 and Q from M^-1 J^T, and G with the damping and the mask of `masked`."""
+    """P, G^-1 and Q, from M^-1 J^T and a G that has the damping and the mask of `masked`."""
     if not constraints.redundant or constraints.damping:
         Ginv = inverse(G).scale_symmetric(mask)
         return Inverses(MJT @ Ginv, Ginv, None)
@@ -238,7 +238,7 @@ def jacobian_rate(model: Model, q: Vector, nu: Vector, constraints: ConstraintSe
 
 
 def violation(model: Model, q: Vector, constraints: ConstraintSet, anchors: Vector | None = None) -> list[Scalar]:
-    """(m,): how far the constraints are from holding, in local axes."""
+    """(m,): violation of the constraints (zero where they hold), in local axes."""
     return constraints.violation(Moving.at_rest(common(model, q)), anchors)
 
 
@@ -261,7 +261,7 @@ def forward_dynamics(
     model: Model, q: Vector, nu: Vector, tau: Vector, constraints: ConstraintSet,
     active: Vector | None = None, anchors: Vector | None = None, reference: Vector | None = None, f_ext: Wrenches = NO_FORCES,
 ) -> ConstrainedMotion:  # fmt: skip
-    """dnu and forces with (1)."""
+    """The accelerations dnu (nv,) and the constraint forces (m,) that solve (1)."""
     inertia = factored_inertia(common(model, q))
     dnu, f, m = motion(inertia, nu, tau, constraints, active, anchors, reference, f_ext)
     return ConstrainedMotion(dnu, constraints.to_local(m, f))
@@ -271,7 +271,7 @@ def motion(
     inertia: FactoredInertia, nu: Vector, tau: Vector, constraints: ConstraintSet,
     active: Vector | None, anchors: Vector | None, reference: Vector | None, f_ext: Wrenches,
 ) -> tuple[list[Scalar], list[Scalar], Moving]:  # fmt: skip
-    """dnu, the forces in the axes of the rows, and the motion without constraints."""
+    """dnu (nv,), the constraint forces (m,) in the axes of the rows, and the motion without constraints."""
     m = inertia.free(nu, tau, f_ext)
     units, mask = constraints.units(m), constraints.masks(active)
     G = masked(inertia.delassus(units), mask, constraints.damping)
@@ -291,7 +291,7 @@ def impulse(
 def impact(
     inertia: FactoredInertia, nu: Vector, restitution: Vector, constraints: ConstraintSet, active: Vector | None
 ) -> tuple[list[Scalar], list[Scalar], Moving]:
-    """x = M^-1 J^T p with J (x + (1 + e) nu) = 0: the change of nu, the impulses in the axes of the rows, the motion before."""
+    """The change x = M^-1 J^T p of nu, the impulses p in the axes of the rows, and the motion before: J (x + (1 + e) nu) = 0."""
     m = Moving.along(inertia.r, nu, [0.0] * inertia.r.model.nv)
     units, mask = constraints.units(m), constraints.masks(active)
     G = masked(inertia.delassus(units), mask, 0.0)
@@ -303,7 +303,7 @@ def impact(
 def inverse_dynamics(
     model: Model, q: Vector, nu: Vector, dnu: Vector, constraints: ConstraintSet, unactuated: Block, active: Vector | None = None
 ) -> Supported:
-    """The least forces with which motors that cannot push along the rows of U = `unactuated`, (k, nv), cause dnu.
+    """Constraint forces of least norm, and torques, that cause dnu; no motor acts along the rows of U = `unactuated`, (k, nv).
 
     U (M dnu + h) = U J^T f:  f = A^T (A A^T)^-1 U (M dnu + h),  A = U J^T.
     """
@@ -314,7 +314,7 @@ def inverse_dynamics(
     if unactuated:
         U = Matrix(unactuated, model.nv)
         A = U @ J.scale_rows(constraints.masks(active)).T
-        f = A.T @ solve(A.gram(), U @ needed, redundant=True)  # what no force can do is left
+        f = A.T @ solve(A.gram(), U @ needed, redundant=True)  # least squares: what no constraint force can supply remains
     return Supported(minus(needed, J.T @ f), constraints.to_local(m, f))
 
 
@@ -335,8 +335,8 @@ def correction(
     """dx = -J^T (J J^T + mu)^-1 violation, and nu - M^-1 J^T G^-1 J nu.
 
     Far away mu keeps steps short where rows are almost dependent (Levenberg, Marquardt); it vanishes with the square of the
-    violation, so that near the constraints these are the steps of Newton's method. A base moves as readily as light legs here,
-    which in the metric of kinetic energy it would not; the velocity loses as little energy as it can.
+    violation, so that near the constraints these are the steps of Newton's method. dx is the shortest step in the Euclidean norm,
+    which moves a heavy base as readily as light legs; nu is corrected in the metric of kinetic energy and loses the least energy.
     """
     m = Moving.along(common(model, q), nu, [0.0] * model.nv)
     inertia, units, mask = factored_inertia(m.r), constraints.units(m), constraints.masks(active)

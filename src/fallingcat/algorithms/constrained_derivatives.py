@@ -5,12 +5,12 @@ With forces held in axes that move with the constraint, ID the inverse dynamics 
 and with G = J M^-1 J^T + damping, P = M^-1 J^T G^-1 and N = M^-1 - P J M^-1 the solution is
     [ddnu]     [  N    P   ] [dID]
     [ df ] = - [-P^T  G^-1 ] [ dc]                                                                          (2)
-Columns of dID and dc are zero outside a joint's own branch, which is where the speed comes from. Moving the whole robot changes
-nothing but the direction of gravity, and a uniform velocity nothing at all: there x = -M^-1 dID is known beforehand, and
+Columns of dID and dc are zero outside a joint's own branch, which saves most of the work. Displacing the whole robot changes only
+the direction of gravity, and a uniform velocity changes nothing: for these columns x = -M^-1 dID is known in advance, and
     df = -G^-1 (dc + J x),    ddnu = x + M^-1 J^T df                                                        (3)
 Where rows depend on each other, G^-1 is the pseudo-inverse, and forces of least norm f = J x, x = P f, stay in the range of J:
     df = df of (2) + Q dJ x,     Q = 1 - J J^+                                                              (4)
-At last the axes of the forces turn: df = E (df + turn x f). Left-trivialized, nv columns.
+Finally forces are taken to local axes, which turn: df = E (df + turn x f). Derivatives are left-trivialized, nv columns.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ def forward_dynamics_derivatives(
 
 
 class System(NamedTuple):
-    """The solution of (1) for any right sides."""
+    """The matrices of (2), which solve (1) for any right-hand sides."""
 
     J: Matrix
     N: Matrix
     P: Matrix
     Q: Matrix | None
-    """None where rows are independent."""
+    """(m, m): the projector of (4); None where rows are independent."""
     local_P_T: Matrix
     """P^T, G^-1 and Q with their rows in local axes."""
     local_Ginv: Matrix
@@ -100,11 +100,11 @@ class System(NamedTuple):
         return System(J, N, P, Q, local_P_T, local_Ginv, None if Q is None else constraints.matrix_to_local(m, Q.T))
 
     def least_norm(self, f: list[Scalar]) -> list[Scalar]:
-        """f - Q f: without the part, which rounding puts there, that has no effect."""
+        """f - Q f, (m,): the forces f without the part that has no effect on the robot, which comes from rounding."""
         return f if self.Q is None else minus(f, self.Q @ f)
 
     def least_norm_change(self, m: Moving, constraints: ConstraintSet, f: Vector, df: Matrix) -> Matrix:
-        """df of forces of least norm: they move with the range of J."""
+        """df, (m, nv), for forces of least norm, which stay in the range of J as it changes (4)."""
         if self.local_Q is None:
             return df
         pushed = Moving.along(replace(m.r, gravity=Motion.zero(m.r.root)), [0.0] * len(self.P), self.P @ f)
@@ -128,7 +128,7 @@ class System(NamedTuple):
 
 
 def _wrenches(m: Moving, constraints: ConstraintSet, f: Vector, f_ext: Wrenches) -> Wrenches:
-    """What acts from outside, and the forces of the constraints, as wrenches on bodies in common coordinates."""
+    """External wrenches plus those of the constraint forces, on bodies, in common coordinates."""
     total = HeldWrenches(f_ext.held) if isinstance(f_ext, HeldWrenches) else Wrenches()
     for i, w in f_ext.items():
         total[i] = m.r.wrench(i, w)
@@ -151,14 +151,14 @@ def _rows(
 
 
 def _stacked(m: Moving, constraints: ConstraintSet, columns: Sequence[PerBody[Block]]) -> Matrix:
-    """(m, nv), from the columns of the rows of every constraint, joint by joint."""
+    """The (m, nv) matrix whose rows are those of all constraints, each given by its columns joint by joint."""
     model = m.r.model
     pairs = zip(constraints.parts, columns, strict=True)
     return Matrix([row for part, own in pairs for row in model.gather_columns(own, part.size)], model.nv)
 
 
 class ColumnsOf(dict[int, list[AxisColumns]]):
-    """The columns of the axes of each joint, computed when asked for."""
+    """The `AxisColumns` of each joint's axes, computed when they are first asked for."""
 
     def __init__(self, m: Moving) -> None:
         super().__init__()
@@ -195,7 +195,7 @@ class ImpactDerivatives(NamedTuple):
 def impulse_derivatives(
     model: Model, q: Vector, nu: Vector, restitution: Vector, constraints: ConstraintSet, active: Vector | None = None
 ) -> ImpactDerivatives:
-    """Of `constrained.impulse`: (1) with M x = J^T p for ID, x the change of nu, and J (x + (1 + e) nu) for the rows."""
+    """Derivatives of `constrained.impulse`: (1) with M x = J^T p for ID, x the change of nu, and J (x + (1 + e) nu) for c."""
     r, constraints, nv = common(model, q), replace(constraints, gains=NO_GAINS, damping=0.0), model.nv
     inertia, zero, mask = factored_inertia(r), [0.0] * nv, constraints.masks(active)
     weightless = replace(r, gravity=Motion.zero(r.root))
@@ -219,7 +219,7 @@ def impulse_derivatives(
 
 
 class Tangent(NamedTuple):
-    """What a linearization on the constraint manifold is made of."""
+    """The matrices from which a linearization on the constraint manifold is computed."""
 
     A: Values
     """(..., 2nv, 2nv): of all perturbations z = (z_q, z_nu)."""
@@ -230,7 +230,7 @@ class Tangent(NamedTuple):
     dJnu_dq: Values
     """(..., m, nv): perturbations that stay on the constraints have J z_q = 0 and dJnu_dq z_q + J z_nu = 0."""
     J_rate: Values
-    """(..., m, nv): a basis Z of what J lets pass changes along the motion, J Z' = -J_rate Z."""
+    """(..., m, nv): the rate of J; a basis Z of the null space of J changes along the motion by J Z' = -J_rate Z."""
 
 
 def tangent(

@@ -53,7 +53,7 @@ from fallingcat.spatial.vec3 import (
 )
 
 ALL: tuple[Vec, ...] = IDENTITY
-"""The three directions that make a block."""
+"""The three directions of a block, which constrains a whole vector."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Relative:
     """The motion of frame b relative to frame a, in common coordinates."""
 
     E: Rotation
-    """From common coordinates to the axes of a."""
+    """The rotation from common coordinates to the axes of a."""
     p: Vec
     """The origin of b, in common coordinates."""
     v_a: Motion
@@ -70,7 +70,7 @@ class Relative:
     A: Motion
     a_a: Motion
     sign: PerBody[float]
-    """Of each joint: 1 if it carries b alone, -1 if a alone; absent if both or none."""
+    """For each joint: 1 if it carries b but not a, -1 if a but not b; absent if it carries both or neither."""
     carries_a: frozenset[int]
     """Joints that carry a."""
 
@@ -95,11 +95,11 @@ class Relative:
         return dV * self.sign[j], dA * self.sign[j]
 
     def change_with_velocity(self, j: int, x: AxisColumns) -> tuple[Motion, Motion]:
-        """dV and dA with the velocity along an axis."""
+        """dV/dnu and dA/dnu along one axis of joint j, in common coordinates (4)."""
         return x.S * self.sign[j], (x.PdSd + x.S.cross(self.v_a + self.v_b)) * self.sign[j]  # (4)
 
     def change_of_torques(self, S: PerBody[Subspace], w: Force, changes: PerBody[list[Force]]) -> Blocks:
-        """(5), from the wrench w on b and its changes in axes that move with b, one for each axis of a joint."""
+        """The blocks (5), from the wrench w on b and its changes dw in axes that move with b, one for each axis of a joint."""
         blocks: Blocks = {}
         for j, dw in changes.items():
             turned = [(s * self.sign[j]).cross(w) for s in S[j].columns]
@@ -117,7 +117,7 @@ def _place(r: Posed, frame: FrameOf) -> tuple[Rotation, Vec]:
 
 
 def origin_of_world(r: Posed) -> Vec:
-    """The place of the first body in the world, which is what recursions take for the world's origin."""
+    """The position of the first body in the world, (3,), which the recursions take as the world's origin."""
     X = joint_kinematics(r.model, r.q)[0]
     return X[0].r if X else ZERO
 
@@ -132,23 +132,23 @@ def relative_pose(m: Moving, a: FrameOf, b: FrameOf) -> tuple[Mat, Vec]:
 
 
 def at(m: Motion, p: Vec) -> Vec:
-    """The linear part at a point."""
+    """The linear part of a motion at the point p, (3,)."""
     return add(m.lin, cross(m.ang, p))
 
 
 @dataclass(frozen=True)
 class Between(Rows):
-    """Components of the motion of b relative to a that vanish: of its origin along `linear`, of its rotation along `angular`."""
+    """Holds components of the motion of b relative to a at zero: of its origin along `linear`, of its turning along `angular`."""
 
     a: FrameOf
     b: FrameOf
     linear: tuple[Vec, ...] = ALL
-    """Directions, fixed in a."""
+    """Unit directions of the translation rows, fixed in a."""
     angular: tuple[Vec, ...] = ()
     pose: Pose | None = None
-    """Of b in a, where the constraint holds; None if it is given at run time."""
+    """The pose of b in a at which the constraint holds; None if it is given at run time."""
     has_arm: ClassVar[bool] = False
-    """Is the point that does not move another one than the origin of b?"""
+    """Is the constrained point another one than the origin of b?"""
 
     @property
     def size(self) -> int:
@@ -170,7 +170,7 @@ class Between(Rows):
         return (mat([anchor[3:6], anchor[6:9], anchor[9:12]]) if self.angular else IDENTITY), vec(anchor)
 
     def _arm(self, k: Relative) -> Vec:
-        """From the origin of b to the point that does not move."""
+        """The vector from the origin of b to the constrained point, in common coordinates."""
         return ZERO
 
     def units(self, m: Moving) -> list[Unit]:
@@ -197,12 +197,12 @@ class Between(Rows):
         return add(at(k.A, add(k.p, self._arm(k))), cross(k.V.ang, at(k.V, k.p)))
 
     def _components(self, k: Relative, lin: Vec, ang: Vec) -> list[Scalar]:
-        """(size,): of a linear and an angular vector, along the directions of the rows."""
+        """(size,): the components of a linear and an angular vector along the directions of the rows."""
         parts = ((lin, self.linear), (ang, self.angular))
         return [x for y, fixed in parts for x in (y if fixed == ALL else [dot(d, y) for d in k.directions(fixed)])]
 
     def _each_block(self, x: Vector, of_block: Callable[[Vec], Vec], single: float) -> list[Scalar]:
-        """A function of every block of three rows; rows along single directions times 1 or 0."""
+        """(size,): `of_block` applied to every block of three rows; rows along single directions are multiplied by `single`."""
         cut = len(self.linear)
         parts = ((list(x[:cut]), self.linear), (list(x[cut:]), self.angular))
         return [y for part, fixed in parts for y in (of_block(vec(part)) if fixed == ALL else scaled(single, part))]
@@ -218,7 +218,7 @@ class Between(Rows):
         return x
 
     def _ang_violation(self, R: Mat) -> list[Scalar]:
-        """Of a rotation, in the axes of a: its vector, or for a hinge how far its axis n is off, t . (n x R n)."""
+        """The violation of a rotation R, in a: components of log R, or for a hinge the error of its axis n, t . (n x R n)."""
         if len(self.angular) != 2:
             phi = so3.log(R) if self.angular else ZERO
             return [dot(t, phi) for t in self.angular]
@@ -249,7 +249,7 @@ class Between(Rows):
         return RowDerivatives(dq, dnu, self._change_of_torques(m, k, f))
 
     def _dc(self, k: Relative, dV: Motion, dA: Motion, gains: Gains, turn: Vec) -> tuple[Vec, Vec]:
-        """Change of c + kd u and of A.ang + kd V.ang; `turn` is how b turns against a, and takes the arm along."""
+        """The change of c + kd u and of A.ang + kd V.ang; `turn` is the rotation of b relative to a, which turns the arm."""
         arm = self._arm(k)
         p, dp = add(k.p, arm), neg(cross(turn, arm))
         dc = add(add(at(dA, p), cross(dV.ang, at(k.V, k.p))), add(cross(k.V.ang, at(dV, k.p)), cross(k.A.ang, dp)))
@@ -281,7 +281,7 @@ class Between(Rows):
         return self._each_block(x, lambda y: cross(turn, y), single=0.0)
 
     def _violation_dq(self, m: Moving, k: Relative, s: Motion, anchor: Vector) -> list[Scalar]:
-        """Of the violation, when b moves by s against a: in a, then turned to the axes that move with b."""
+        """The change of the violation when b moves by s relative to a, turned from a to the axes that move with b."""
         lin, ang = k.E.apply(at(s, k.p)), k.E.apply(s.ang)
         rates = [dot(d, self._lin_violation(lin)) for d in self.linear]
         if self.angular:
@@ -296,7 +296,7 @@ class Between(Rows):
         return minus(self.from_local(m, rates), held)
 
     def _change_of_torques(self, m: Moving, k: Relative, f: Vector) -> Blocks:
-        """Zero if all that acts is a wrench that moves with b."""
+        """The changes (5) of the torques; none if the constraint force is a wrench that moves with b."""
         blocks_only = self.linear == ALL and self.angular in ((), ALL) and not self.has_arm
         if blocks_only and self.a.body == WORLD:
             return {}
@@ -306,7 +306,7 @@ class Between(Rows):
         return k.change_of_torques(m.r.S, w, changes)
 
     def _change_of_wrench(self, m: Moving, k: Relative, f: Vector, turn: Vec) -> Force:
-        """Of the wrench on b in axes that move with b, when b turns against a."""
+        """The change of the wrench on b, in axes that move with b, when b turns relative to a."""
         arm, cut = self._arm(k), len(self.linear)
         p, dp = add(k.p, arm), neg(cross(turn, arm))
         total = Force.zero(m.r.root)
@@ -325,12 +325,12 @@ class Rolling(Between):
 
     radius: float = 0.0
     normal: Vec = (0.0, 0.0, 1.0)
-    """Of the plane, in a, of unit length."""
+    """The unit normal of the plane, in a."""
     has_arm: ClassVar[bool] = True
 
     def _arm(self, k: Relative) -> Vec:
         return k.E.inverse_apply(scale(-self.radius, self.normal))
 
     def _lin_violation(self, x: Vec) -> Vec:
-        """Height above the plane; what has rolled past is no violation."""
+        """The height above the plane alone: a displacement along the plane, from rolling, is no violation."""
         return scale(dot(self.normal, x), self.normal)

@@ -23,7 +23,7 @@ from fallingcat.spatial.vec3 import ZERO, Vec, add, cross, dot, scale, sub
 
 @dataclass(frozen=True)
 class Distance(Rows):
-    """The distance l of the origins of two frames stays. With the unit vector n from a to b, and u and c of `constraint_frames`,
+    """Holds the distance l of the origins of two frames. With the unit vector n from a to b, and u and c of `constraint_frames`,
 
     l' = n . u,     l'' = n . c + (u . u - (n . u)^2) / l                                                     (1)
     """
@@ -31,7 +31,7 @@ class Distance(Rows):
     a: FrameOf
     b: FrameOf
     length: float | None = None
-    """Where it holds; None if it is given at run time."""
+    """The distance that is held, in metres; None if it is given at run time."""
 
     @property
     def size(self) -> int:
@@ -103,7 +103,7 @@ class Distance(Rows):
 
 @dataclass(frozen=True)
 class HeldJoint(Rows):
-    """All degrees of freedom of a joint are held where the anchor says, or follow a reference from there."""
+    """All degrees of freedom of a joint are held at the configuration in the anchor, or follow a reference from there."""
 
     joint: int
     kind: JointModel
@@ -161,7 +161,7 @@ class CoupledJoints(Rows):
         return 1
 
     def _polynomials(self, m: Moving) -> list[Scalar]:
-        """p and its first three derivatives at the other joint."""
+        """p and its first three derivatives at the coordinate of the other joint."""
         (y,) = m.r.model.coordinates(self.other, m.r.q)
         c = list(self.coefficients)
         found = []
@@ -174,7 +174,7 @@ class CoupledJoints(Rows):
         return found
 
     def _pair(self, m: Moving, rates: Vector) -> tuple[Scalar, Scalar]:
-        """The rates of x and y."""
+        """The entries of `rates` (nv,) that belong to x and to y."""
         return m.r.speeds(self.joint, rates)[0], m.r.speeds(self.other, rates)[0]
 
     def units(self, m: Moving) -> list[Unit]:

@@ -1,4 +1,4 @@
-"""Rows of constraints: components of motion that vanish, as functions of how the bodies of a robot move.
+"""Rows of constraints: components of motion that are held at zero, as functions of the motion of a robot's bodies.
 
 Written once, over any scalar, in common coordinates. With feedback (Baumgarte 1972) a row asks for
     J dnu + drift + kd J nu + kp violation - reference = 0                                                    (1)
@@ -28,14 +28,14 @@ Blocks = dict[tuple[int, int], Block]
 
 @dataclass(frozen=True)
 class Moving:
-    """How the bodies move, in common coordinates."""
+    """A robot with the motion of its bodies, in common coordinates."""
 
     r: Posed
     nu: Vector
     dnu: Vector
     v: PerBody[Motion]
     a: PerBody[Motion]
-    """With the acceleration that stands for gravity on all bodies and the world: relative ones are free of it."""
+    """Spatial accelerations, including -g on all bodies and on the world; it cancels in relative accelerations."""
 
     @staticmethod
     def at_rest(r: Posed) -> Moving:
@@ -59,29 +59,29 @@ NO_GAINS = Gains()
 
 
 class Target(NamedTuple):
-    """What a constraint is held to (1)."""
+    """The anchor and the reference of a constraint in (1)."""
 
     gains: Gains = NO_GAINS
     anchor: Vector = ()
-    """Where it holds: `anchor_size` numbers."""
+    """The numbers that say where the constraint holds, (anchor_size,)."""
     reference: Vector | None = None
-    """(size,): the acceleration of the rows that it follows, in local axes."""
+    """(size,): the desired acceleration of the rows, in local axes."""
 
 
 class Unit(NamedTuple):
-    """A unit force along a row: wrenches on bodies, in common coordinates, and torques in joints."""
+    """A unit force along a row: the wrenches on bodies, in common coordinates, and the joint torques that it causes."""
 
     wrenches: PerBody[Force]
     torques: PerBody[list[Scalar]]
 
 
 class RowDerivatives(NamedTuple):
-    """Of the residual (1), per joint one column for each of its axes; and of the torques J^T f at fixed forces."""
+    """Derivatives of the residual (1), with a column for each axis of a joint, and of the torques J^T f at fixed forces f."""
 
     dq: PerBody[Block]
     dnu: PerBody[Block]
     torques: Blocks
-    """(i, j): d(J^T f) of joint i by the motion of joint j, beyond wrenches that move with their bodies."""
+    """(i, j): d(J^T f) of joint i by the motion of joint j, in addition to that of wrenches which move with their bodies."""
 
 
 class Rows(ABC):
@@ -94,16 +94,16 @@ class Rows(ABC):
 
     @property
     def anchor_size(self) -> int:
-        """How many numbers, given at run time, say where it holds."""
+        """Length of the anchor: the numbers, given at run time, that say where the constraint holds."""
         return 0
 
     def anchor_at(self, model: Model, q: Vector) -> list[Scalar]:
-        """These numbers for a configuration at which it holds."""
+        """The anchor for which the constraint holds at a configuration, (anchor_size,)."""
         return []
 
     @abstractmethod
     def units(self, m: Moving) -> list[Unit]:
-        """The rows of J, as unit forces."""
+        """The unit force along each row of J."""
 
     @abstractmethod
     def velocity(self, m: Moving) -> list[Scalar]:
@@ -115,11 +115,11 @@ class Rows(ABC):
 
     @abstractmethod
     def violation(self, m: Moving, anchor: Vector) -> list[Scalar]:
-        """(size,), in local axes; zero where the constraint holds."""
+        """The violation, (size,), in local axes; zero where the constraint holds."""
 
     @abstractmethod
     def derivatives(self, m: Moving, columns: Columns, f: Vector, target: Target) -> RowDerivatives:
-        """Of the residual (1), in axes that move with the constraint."""
+        """The derivatives of the residual (1), in axes that move with the constraint."""
 
     def velocity_dq(self, m: Moving, columns: Columns) -> PerBody[Block]:
         """d(J nu)/dq in axes that move with the constraint: the coefficient of kd in the derivative of (1)."""
@@ -135,7 +135,7 @@ class Rows(ABC):
         return list(x)
 
     def turning_of_axes(self, m: Moving, f: Vector) -> PerBody[Block]:
-        """The derivative of forces f in local axes, per joint, when they are fixed in axes that move with the constraint."""
+        """The derivative of the local components of forces f that are fixed in axes which move with the constraint, per joint."""
         return {}
 
     def wrench(self, m: Moving, f: Vector) -> PerBody[Force]:
@@ -147,7 +147,7 @@ class Rows(ABC):
         return total
 
     def residual(self, m: Moving, target: Target) -> list[Scalar]:
-        """The left side of (1), (size,)."""
+        """The left-hand side of (1), (size,)."""
         (kp, kd), anchor, reference = target
         total = self.acceleration(m)
         if kd:

@@ -39,7 +39,7 @@ FACTORS: dict[str, type[CoriolisFactor] | type[NewtonFactor]] = {"christoffel": 
 
 
 class CoriolisTerms(NamedTuple):
-    """What one pass gives."""
+    """The Coriolis matrix, the mass matrix and its rate."""
 
     C: Block
     """(..., nv, nv): C(q, nu)."""
@@ -61,7 +61,7 @@ def coriolis_terms(model: Model, q: Vector, nu: Vector, factorization: Factoriza
 
 @dataclass(frozen=True)
 class AxisForces:
-    """Per joint and axis what (25)-(27) say, and the composite Coriolis factors."""
+    """The rates Sd and the wrenches (25)-(27) of every axis of every joint, and the composite Coriolis factors Bc."""
 
     Sd: PerBody[list[Motion]]
     F1: PerBody[list[Force]]
@@ -71,7 +71,7 @@ class AxisForces:
 
 
 def axis_forces(r: Posed, nu: Vector, factorization: Factorization = "christoffel") -> AxisForces:
-    """Outwards for the rates of the axes, inwards for the composites."""
+    """The `AxisForces`: one pass outwards for the rates of the axes, one inwards for the composite quantities."""
     v = velocities(r, nu)
     Sd = {i: axis_rates(r, i, nu, v) for i in r.S}  # lines 2-7
     Ic = r.I | {WORLD: Inertia.zero(r.root)}
@@ -86,7 +86,7 @@ def axis_forces(r: Posed, nu: Vector, factorization: Factorization = "christoffe
 
 
 def _body_factors(r: Posed, v: PerBody[Motion], factorization: Factorization) -> PerBody[Any]:
-    """B(v, I) of every body (line 6), and zero for the world; a user's own B in the coordinates of the links."""
+    """B(v, I) of every body (line 6), and zero for the world; a user-defined B is called in the coordinates of the links."""
     if not callable(factorization):
         B = FACTORS[factorization]
         return {i: B.of(v[i], I) for i, I in r.I.items()} | {WORLD: B.zero(r.root)}
@@ -98,7 +98,7 @@ def _body_factors(r: Posed, v: PerBody[Motion], factorization: Factorization) ->
 
 
 def coriolis_terms_in(r: Posed, nu: Vector, factorization: Factorization = "christoffel") -> CoriolisTerms:
-    """The same for a robot in common coordinates."""
+    """`coriolis_terms` of a robot that is in common coordinates already."""
     f = axis_forces(r, nu, factorization)
     C, M, rate = Pairs(r.model), Pairs(r.model, symmetric=True), Pairs(r.model, symmetric=True)
     for j, _ in r.model.tip_to_base():

@@ -16,7 +16,7 @@ def mass_matrix(model: Model, q: Vector) -> Block:
 
 
 def mass_matrix_in(r: Posed) -> Block:
-    """The same in any coordinates; in common ones no wrench has to be transformed on its way to the base."""
+    """M of a posed robot, nv x nv; in common coordinates no wrench has to be transformed on its way to the base."""
     Ic, M = composite_inertias(r), Pairs(r.model, symmetric=True)
     for i, _ in r.model.tip_to_base():
         F = [Ic[i] @ s for s in r.S[i].columns]

@@ -33,7 +33,7 @@ def curvature(model: Model, q: Vector) -> list[Block]:
 
 
 def _moments(g: Shape) -> list[list[Vec]]:
-    """b_ij, skew in i and j."""
+    """The moments b_ij (3,), skew in i and j."""
     a, n = axes(g.frame), g.model.n
     factors = [CoriolisFactor.of(x.S, g.Ic[x.body]) for x in a.all]
     own = [CoriolisFactor.zero(COMMON) for _ in range(n)]

@@ -18,7 +18,7 @@ class Matrix:
     """A matrix over any scalar, as rows; a row can be taken out with A[i], a block with A[a:b, c:d]."""
 
     __slots__ = ("rows", "width")
-    __array_ufunc__ = None  # numbers of NumPy leave products with a matrix to it
+    __array_ufunc__ = None  # so that products of a NumPy number with a matrix call Matrix.__rmul__
 
     def __init__(self, rows: Iterable[Sequence[Scalar]], width: int | None = None) -> None:
         self.rows: list[list[Scalar]] = [list(row) for row in rows]
@@ -35,7 +35,7 @@ class Matrix:
 
     @staticmethod
     def blocks(grid: Sequence[Sequence[Matrix]]) -> Matrix:
-        """From blocks, row by row."""
+        """A matrix from a grid of blocks, row by row."""
         rows = [[x for part in parts for x in part] for line in grid for parts in zip(*line, strict=True)]
         width = sum(block.width for block in grid[0])
         if any(sum(block.width for block in line) != width for line in grid):
@@ -44,7 +44,7 @@ class Matrix:
 
     @staticmethod
     def columns(vectors: Sequence[Motion] | Sequence[Force]) -> Matrix:
-        """6 x k, from twists or wrenches."""
+        """A 6 x k matrix whose columns are twists or wrenches."""
         return Matrix([v.entries() for v in vectors], 6).T
 
     def __iter__(self) -> Iterator[list[Scalar]]:
@@ -92,15 +92,15 @@ class Matrix:
         return self._times(other)
 
     def minus_times(self, other: Matrix) -> Matrix:
-        """-A B, where the sign costs nothing."""
+        """-A B, without the operations of a separate negation."""
         return self._times(other, negate=True)
 
     def times_symmetric(self, other: Matrix) -> Matrix:
-        """A B that is known to be symmetric: half of it is computed."""
+        """A B, which must be symmetric: only half of it is computed."""
         return self._times(other, symmetric=True)
 
     def gram(self) -> Matrix:
-        """A A^T, entry by entry: zeros that are known cost nothing."""
+        """A A^T, entry by entry, so that constant zeros cost nothing."""
         return Matrix([[scalar.dot(a, b) for b in self.rows] for a in self.rows], len(self))
 
     def _times(self, other: Matrix, negate: bool = False, symmetric: bool = False) -> Matrix:
@@ -136,24 +136,24 @@ class Matrix:
 
     @staticmethod
     def from_columns(columns: Iterable[Sequence[Scalar]], height: int) -> Matrix:
-        """From columns of `height` entries each, of which there may be none."""
+        """A matrix from any number of columns, even none, with `height` entries each."""
         return Matrix(columns, height).T
 
     def take(self, columns: Iterable[int]) -> Matrix:
-        """Some columns, in the order given."""
+        """The columns with these numbers, in the order given."""
         chosen = list(columns)
         return Matrix([[row[j] for j in chosen] for row in self.rows], len(chosen))
 
     def each_column(self, f: Callable[[Sequence[Scalar]], Sequence[Scalar]]) -> Matrix:
-        """With f, which keeps the length, applied to every column."""
+        """The matrix with f applied to every column; f must keep the length."""
         return Matrix.from_columns([f(column) for column in self.T], len(self))
 
     def mirrored(self) -> Matrix:
-        """With the lower half repeating the upper one: symmetric to the last bit."""
+        """The matrix with its lower half replaced by the upper one: symmetric to the last bit."""
         return Matrix([[self.rows[min(i, j)][max(i, j)] for j in range(len(self))] for i in range(len(self))], self.width)
 
     def inverse_symmetric(self, least: Sequence[float] | None = None) -> Matrix:
-        """Of a symmetric positive-definite matrix; `least` as in `factor`."""
+        """The inverse of a symmetric positive-definite matrix; `least` as in `factor`."""
         return Matrix(inverse_symmetric(self.rows, least), self.width)
 
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
@@ -172,7 +172,7 @@ def factor(A: Rows, least: Sequence[float] | None = None) -> tuple[list[list[Sca
 
 
 def factor_by(A: Rows, inverse_of_pivot: Callable[[int, Scalar], Scalar]) -> tuple[list[list[Scalar]], list[Scalar]]:
-    """The same, with the inverses of pivots made as one likes, from their number and size."""
+    """`factor` with a function of the number and the value of each pivot that gives its inverse."""
     n = len(A)
     L: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     Dinv: list[Scalar] = []

@@ -1,9 +1,9 @@
 """The mass matrix of a robot, factored: free motion, inverse, and the response to forces along rows.
 
-The response is M^-1 J^T f, and along the rows themselves the Delassus matrix G = J M^-1 J^T. With the articulated bodies of
-`articulated`, M^-1 = W D^-1 W^T, a row of J W is found by letting its unit force act: the wrench phi on a body goes inwards, and
-each joint on the way takes y = S^T phi of it and lets phi - U D^-1 y through (Wensing, Featherstone and Orin, 2012). Only joints
-that carry the row have a part, so
+The response to forces f is M^-1 J^T f; along the rows themselves it is G f, with the Delassus matrix G = J M^-1 J^T. With the
+articulated bodies of `articulated`, M^-1 = W D^-1 W^T, a row of J W follows from its unit force: the wrench phi on a body goes
+inwards, and each joint on the way takes y = S^T phi of it and passes phi - U D^-1 y on (Wensing, Featherstone and Orin, 2012).
+Only joints that carry the row have a y, so
     G_rs = sum_i y_ri^T D_i^-1 y_si                                                                    (1)
 over joints that carry both rows, and M^-1 J^T f is one pass outwards with z_i = sum_r y_ri f_r:
     x_i = D_i^-1 (z_i - U_i^T a_p),   a_i = a_p + S_i x_i                                              (2)
@@ -50,7 +50,7 @@ class FactoredInertia(Protocol):
     r: Posed
 
     def free(self, nu: Vector, tau: Vector, f_ext: Wrenches) -> Moving:
-        """The motion without any constraint."""
+        """The motion of the robot without constraints."""
 
     def delassus(self, units: Sequence[Unit]) -> Matrix:
         """G = J M^-1 J^T, (m, m)."""
@@ -63,12 +63,12 @@ class FactoredInertia(Protocol):
 
 
 def factored_inertia(r: Posed) -> FactoredInertia:
-    """For a robot in common coordinates."""
+    """The factored mass matrix of a robot in common coordinates."""
     return FactoredMassMatrix(r) if r.model.mimics else ArticulatedInertia(r)
 
 
 class ArticulatedInertia:
-    """By the passes above."""
+    """The mass matrix factored by articulated bodies, (1) and (2)."""
 
     def __init__(self, r: Posed) -> None:
         self.r = r
@@ -124,7 +124,7 @@ class ArticulatedInertia:
 
 
 class FactoredMassMatrix:
-    """For joints that mimic others."""
+    """The mass matrix factored as a dense matrix, for robots with joints that mimic others."""
 
     def __init__(self, r: Posed) -> None:
         self.r = r

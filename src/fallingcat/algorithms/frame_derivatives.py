@@ -1,7 +1,7 @@
 """Derivatives of the twist of a frame and of its rate, in any representation.
 
-Moving joint j along S carries the frame along, so only what is left of (1), (2), (4) of `rnea_derivatives` counts. With v and a
-the twist and the spatial acceleration of the frame, all in common coordinates,
+Moving joint j along S carries the frame along, so that the terms S x v and S x a of this displacement drop out of (1) and (2) of
+`rnea_derivatives`; (4) stays. With v and a the twist and the spatial acceleration of the frame, all in common coordinates,
     d v / dq = Pd,              d v / dnu = S                                              (paper 002, Sec. III-D)
     d a / dq = Pdd + Pd x v,    d a / dnu = Pd + Sd + S x v,    d a / ddnu = S
 A viewpoint against which the frame moves with rel(v) sees X v, and its rate X b, b = a + rel(v) x v. When the frame is displaced
@@ -51,7 +51,7 @@ def frame_velocity_derivatives(
     r, view = common(model, q), view_of(model, q, representation)
     nu = view.X @ nu_a
     v = velocities(r, nu)
-    unused = dict.fromkeys(v, Motion.zero(r.root))  # accelerations have no part in this
+    unused = dict.fromkeys(v, Motion.zero(r.root))  # twists do not depend on accelerations
     view_f = FrameView(r, model.frame(frame), representation)
     columns, v_f, rel = view_f.columns(v, unused, nu, [0.0] * model.nv), v[view_f.body], view_f.relative
     dq = view_f.matrix(columns, lambda x: x.Pd + rel(x.S).cross(v_f))
@@ -91,9 +91,9 @@ class FrameView:
         X_fc = X_fi @ r.X_own[place.body]
         X_fw = X_fi @ world_transforms(r.model, joint_kinematics(r.model, r.q)[0])[place.body]
         self.X = VIEWPOINTS[representation](X_fw) @ X_fc
-        """From common coordinates to those of the viewpoint."""
+        """The transform from common coordinates to those of the viewpoint."""
         self.relative = partial(RELATIVE_TWISTS[representation], origin=X_fc.r)
-        """rel(v), from the twist v of the frame."""
+        """The function rel(v) of the twist v of the frame."""
 
     def columns(self, v: PerBody[Motion], a: PerBody[Motion], nu: Vector, dnu: Vector) -> PerBody[list[AxisColumns]]:
         """The columns of the joints that carry the frame."""

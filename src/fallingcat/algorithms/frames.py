@@ -1,6 +1,6 @@
 """All frames of a robot at once, and a frame that is chosen at run time.
 
-What depends on bodies is computed once for each body; a frame is a constant transform away from its body.
+Quantities of bodies are computed once for each body; the transform from a body to its frames is constant.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def frame_jacobians(model: Model, q: Vector, representation: Representation) -> 
     model = model.in_representation(representation)
     X, S = joint_kinematics(model, q)
     X_w = world_transforms(model, X)
-    axes: PerBody[PerBody[list[Motion]]] = {WORLD: {}}  # of all joints below a body, in its coordinates
+    axes: PerBody[PerBody[list[Motion]]] = {WORLD: {}}  # axes of the joints that carry a body, in its coordinates
     for i, p in model.base_to_tip():
         axes[i] = {j: [X[i] @ s for s in columns] for j, columns in axes[p].items()} | {i: list(S[i].columns)}
     jacobians = []
@@ -54,16 +54,16 @@ def frame_jacobians(model: Model, q: Vector, representation: Representation) -> 
 # A frame that is chosen at run time
 
 PLACE = 13
-"""Numbers that say where a frame sits: its body, the rotation of the frame in the body by rows, its origin."""
+"""Length of the vector that places a frame: its body's number, its rotation in the body row by row, and its origin."""
 
 
 def place_of(frame: FrameOf) -> list[float]:
-    """A frame as numbers."""
+    """The vector (PLACE,) that places a frame."""
     return [float(frame.body), *(x for row in frame.pose.rotation for x in row), *frame.pose.position]
 
 
 def pose_of_place(model: Model, q: Vector, place: Vector) -> Block:
-    """The homogeneous matrix H_wf of a frame that is given as numbers."""
+    """The homogeneous matrix H_wf of a frame that is given by its vector (PLACE,)."""
     X_w = world_transforms(model, joint_kinematics(model, q)[0])
     chosen = X_w[WORLD].pose_of_a_in_b()
     for i, _ in model.base_to_tip():  # a body's number is larger than that of its parent

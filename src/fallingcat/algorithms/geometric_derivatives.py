@@ -1,8 +1,8 @@
 """Derivatives by the geometry of a robot: where its joints sit on the bodies that carry them (paper 002, Sec. VI).
 
-The constant placement H of joint i in its parent moves to H exp(e), e a twist of six entries: as if a joint with six axes P, at
-rest, stood before joint i. All that lies beyond, the axes of joint i included, is displaced by P. As in `rnea_derivatives`, and
-in common coordinates, what is left of velocities and accelerations, once they are carried along, is
+The constant placement H of joint i in its parent changes to H exp(e) with a twist e of six entries, as if a joint with six axes
+P, at rest, stood before joint i. All that lies beyond, the axes of joint i included, is displaced by P. As in
+`rnea_derivatives`, in common coordinates, the changes of velocities and accelerations beyond this displacement are
     Pd = v_p x P,    Pdd = a_p x P + v_p x Pd                                      (1)
 with p the parent, which P does not move. With the sums over what joints carry (Ic, Bc, Fc),
     dtau_j = Pd . 2 Bc_j^T S_j + Pdd . Ic_j S_j              for j beyond P, i the first       (2)
@@ -66,7 +66,7 @@ def frame_pose_geometric_derivatives(model: Model, q: Vector, frame: str, repres
 def inverse_dynamics_geometric_derivatives(
     model: Model, q: Vector, nu: Vector, dnu: Vector, f_ext: Wrenches = NO_FORCES
 ) -> Block:
-    """dID by the placements, nv x 6 per body; what joints do by themselves does not depend on them."""
+    """dID by the placements, nv x 6 per body; torques within the joints, such as friction, do not depend on them."""
     r = common(model, q)
     v, a = motions(r, nu, dnu, r.gravity)
     Ic, Bc = composite_inertias(r), subtree_sums(r, factors(r, v), CoriolisFactor.zero(r.root))
@@ -74,7 +74,7 @@ def inverse_dynamics_geometric_derivatives(
     P, beyond = placements(r), subtrees(model)
 
     def change(j: int, x: Motion) -> Force:
-        """dw of the wrenches on all that joint j carries, when it is displaced by x."""
+        """dw, summed over the wrenches on all that joint j carries, when these bodies are displaced by x."""
         return held[j].change(x) if j in held else Force.zero(r.root)
 
     columns: Block = []
@@ -100,7 +100,7 @@ def forward_dynamics_geometric_derivatives(
 
 
 def subtrees(model: Model) -> PerBody[list[int]]:
-    """Every body, and all that it carries."""
+    """For every body, the list of the body itself and all that it carries."""
     found: PerBody[list[int]] = {i: [i] for i, _ in model.base_to_tip()} | {WORLD: []}
     for i, p in model.tip_to_base():
         found[p] += found[i]

@@ -6,7 +6,7 @@ its body, and it changes when the body moves by d (a displacement, in the coordi
     inertial, about the world's origin:             dw = -d x* w
     mixed, the world's orientation at points p:     dw = (-ang x f;  -ang x n + sum p (f . ang) - (p . f) ang)
 
-while the derivatives of dynamics take for granted that dw = 0. With tau = M dnu + h - sum J^T w they lack -sum J^T dw.
+The derivatives of dynamics assume dw = 0; as tau = M dnu + h - sum J^T w, the term -sum J^T dw has to be added to them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SIZES = {"body": 6, "mixed": 15, "inertial": 6}
 
 
 class HeldWrenches(Wrenches):
-    """Wrenches in body coordinates, with what they do when bodies move."""
+    """Wrenches in body coordinates, together with how they change when the bodies move."""
 
     def __init__(self, held: PerBody[HeldWrench]) -> None:
         super().__init__({i: h.w for i, h in held.items()})
@@ -38,7 +38,7 @@ class HeldWrench:
 
     w: Force
     moments: Mat | None = None
-    """Mixed axes: sum of f p^T."""
+    """For mixed axes: the sum of f p^T over the points of action p, 3 x 3."""
 
     def change(self, d: Motion) -> Force:
         """dw when the body moves by d."""
@@ -54,7 +54,7 @@ class HeldWrench:
         return HeldWrench(self.w + other.w, matadd(self.moments, other.moments))
 
     def pulled_back(self, X: Transform) -> HeldWrench:
-        """The same in the coordinates that X comes from: X^T w, and points p there."""
+        """The same wrench in the coordinates that X transforms from: X^T w, with the points p there."""
         w = X.T @ self.w
         if self.moments is None:
             return HeldWrench(w)
@@ -83,7 +83,7 @@ def _mixed(X_iw: Transform, part: Vector) -> HeldWrench:
 
 
 def held_in_subtrees(r: Posed, wrenches: Wrenches) -> PerBody[HeldWrench]:
-    """In common coordinates, summed over what every joint carries; nothing where wrenches are body-fixed."""
+    """The held wrenches, in common coordinates, summed over all that each joint carries; empty if wrenches are body-fixed."""
     if not isinstance(wrenches, HeldWrenches):
         return {}
     total = {i: h.pulled_back(r.X_own[i]) for i, h in wrenches.held.items()} | {WORLD: HeldWrench(Force.zero(r.root))}

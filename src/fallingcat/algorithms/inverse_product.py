@@ -67,7 +67,7 @@ def _branch(model: Model, inverse: Inverse, base: list[int], branch: list[int], 
 
 
 def _by_factors(model: Model, inverse: Inverse, column: Sequence[Scalar]) -> list[Scalar]:
-    """(3): inwards along all paths, through D^-1, and outwards again."""
+    """A column of (3): W^T from the tips inwards, then D^-1, then W outwards."""
     b = {i: [column[k] for k in model.dofs(i)] for i in inverse.Dinv}
     y, x = ({i: [0.0] * len(part) for i, part in b.items()} for _ in range(2))
     for (i, m), W_im in inverse.W.items():

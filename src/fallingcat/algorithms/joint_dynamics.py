@@ -1,6 +1,6 @@
-"""What happens inside the joints: damping, smoothed Coulomb friction, reflected rotor inertia.
+"""Dynamics within the joints: viscous damping, smoothed Coulomb friction, reflected rotor inertia.
 
-The numbers are zero, and all of this folds away, unless the robot was loaded with joint_dynamics=True.
+Unless the robot was loaded with joint_dynamics=True these parameters are zero, and the terms drop out of traced programs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FRICTION_SPEED = 1e-2
 
 
 def passive_torques(model: Model, nu: Sequence[Scalar]) -> list[Scalar]:
-    """Torques the joints themselves oppose to the velocity nu."""
+    """The torques of damping and friction, (nv,), that have to be overcome at the velocity nu."""
     parts: dict[int, list[Scalar]] = {}
     for i, _ in model.base_to_tip():
         body = model.bodies[i]
@@ -29,14 +29,14 @@ def passive_torques(model: Model, nu: Sequence[Scalar]) -> list[Scalar]:
 
 
 def joint_torques(model: Model, tau: list[Scalar], nu: Sequence[Scalar], dnu: Sequence[Scalar]) -> list[Scalar]:
-    """tau plus what the joints themselves need: passive torques and armature times acceleration."""
+    """tau plus the torques needed within the joints: passive torques, and rotor inertia times acceleration, (nv,)."""
     passive = passive_torques(model, nu)
     rotors = model.gather({i: [body.armature * x for x in model.speeds(i, dnu)] for i, body in enumerate(model.bodies)})
     return [t + p + r for t, p, r in zip(tau, passive, rotors, strict=True)]
 
 
 def rotor_inertias(model: Model) -> list[Scalar]:
-    """What the reflected inertias of the rotors add to the diagonal of M."""
+    """The reflected inertias of the rotors, which add to the diagonal of M, (nv,)."""
     total: list[Scalar] = [0.0] * model.nv
     for i, body in enumerate(model.bodies):
         for k in model.dofs(i):
@@ -45,7 +45,7 @@ def rotor_inertias(model: Model) -> list[Scalar]:
 
 
 def passive_derivatives(model: Model, nu: Sequence[Scalar]) -> list[Scalar]:
-    """The derivatives of the passive torque k with respect to nu_k; there are no others."""
+    """The derivative of each passive torque k with respect to nu_k, (nv,); all others are zero."""
     total: list[Scalar] = [0.0] * model.nv
     for i, body in enumerate(model.bodies):
         square = body.multiplier * body.multiplier
@@ -59,7 +59,7 @@ def passive_derivatives(model: Model, nu: Sequence[Scalar]) -> list[Scalar]:
 
 
 def passive_second_derivatives(model: Model, nu: Sequence[Scalar]) -> list[Scalar]:
-    """The second derivative of the passive torque k with respect to nu_k; there are no others."""
+    """The second derivative of each passive torque k with respect to nu_k, (nv,); all others are zero."""
     total: list[Scalar] = [0.0] * model.nv
     for i, body in enumerate(model.bodies):
         for k, x in zip(model.dofs(i), model.speeds(i, nu), strict=True):

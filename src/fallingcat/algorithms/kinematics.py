@@ -1,4 +1,4 @@
-"""Kinematics: where everything is and how it moves.
+"""Kinematics: poses, twists, accelerations and Jacobians of bodies and frames.
 
 Everything about body i is in body-i coordinates: X[i] is X_ip (from the parent), S[i] the joint's axes,
 v[i] and a[i] twist and spatial acceleration. Suffix _w means world coordinates.
@@ -25,7 +25,7 @@ from fallingcat.spatial.vectors import Frame
 
 
 def world_transforms(model: Model, X: PerBody[Transform], root: Frame = WORLD) -> PerBody[Transform]:
-    """X_iw, from the coordinates of the world, or of the root of a posed robot, to those of body i."""
+    """X_iw for every body i: from the coordinates of the world (or of the root of a posed robot) to those of body i."""
     X_w: PerBody[Transform] = {WORLD: Identity.between(root, root)}
     for i, p in model.base_to_tip():
         X_w[i] = X[i] @ X_w[p]
@@ -38,7 +38,7 @@ def frame_transform(place: FrameOf, tag: str = "frame") -> Transform:
 
 
 def body_forces(model: Model, wrenches: Mapping[str, Vector]) -> Wrenches:
-    """Wrenches given in frames, summed per body in body coordinates; one on the ground does nothing."""
+    """Wrenches given in frames, summed per body in body coordinates; those on frames fixed to the world have no effect."""
     forces = Wrenches()
     for name, wrench in wrenches.items():
         place = model.frame(name)
@@ -141,7 +141,7 @@ def frame_jacobian(model: Model, q: Vector, frame: str, representation: Represen
 
 
 def jacobian(model: Model, q: Vector, place: FrameOf, representation: Representation) -> list[list[Scalar]]:
-    """The same for the velocities of the model as it is."""
+    """`frame_jacobian` of a frame given by its place, for nu in the representation of the model."""
     X, S = joint_kinematics(model, q)
     X_fi = frame_transform(place)
     view = VIEWPOINTS[representation](X_fi @ world_transforms(model, X)[place.body])
@@ -163,7 +163,7 @@ def frame_jacobian_rate(model: Model, q: Vector, nu: Vector, frame: str, represe
 
 
 def jacobian_rate(model: Model, q: Vector, nu: Vector, place: FrameOf, representation: Representation) -> list[list[Scalar]]:
-    """The same for the velocities of the model as it is."""
+    """`frame_jacobian_rate` of a frame given by its place, for nu in the representation of the model."""
     X, S = joint_kinematics(model, q)
     r = body(model, q)
     v = velocities(r, nu)

@@ -8,8 +8,8 @@ The articulated bodies hold the factors of the mass matrix, M = L^T D L with
     W = L^-1:   W_ki = -sum_j L_kj W_ji    over the joints j from i up to the parent of k   (2)
     M^-1 = W D^-1 W^T:   (M^-1)_ij = sum_m W_im D_m^-1 W_jm^T    over joints m that carry both   (3)
 
-so that pairs of joints meet only through the joints that carry both, which is where the speed comes from. The sums (2) and (3)
-run along paths; on a deep tree it costs less to let the last pass go as the papers have it, with columns of wrenches F inwards
+so that only joints that carry both i and j contribute to a pair, which saves most of the work. The sums (2) and (3)
+run along paths; on a deep tree it costs less to do the last pass as in the papers, with columns of wrenches F inwards
 and of accelerations P outwards: a fixed number of operations for each pair of joints. Both are tried, the cheaper one is kept.
 """
 
@@ -35,7 +35,7 @@ class Inverse(NamedTuple):
     Minv: Block
     """nv x nv"""
     W: Blocks
-    """The factor of (3), for joints of which the second carries the first; empty where it was not needed."""
+    """The factor W of (3): block (k, i) for each joint i that carries joint k; empty if M^-1 was computed otherwise."""
     Dinv: PerBody[Matrix]
     """D^-1 of (3)."""
 
@@ -58,7 +58,7 @@ def inverse_of(bodies: Articulated) -> Inverse:
 
 
 def _matrix(bodies: Articulated, upper: Blocks) -> Block:
-    """From the blocks (i, j), i <= j."""
+    """M^-1, nv x nv, from its blocks (i, j), i <= j."""
     lower = {(j, i): block.T for (i, j), block in upper.items()}
     own = {(i, i): upper[i, i].mirrored() for i in bodies.D}
     return bodies.robot.model.gather_blocks(upper | lower | own)

@@ -19,7 +19,7 @@ from fallingcat.spatial.dual import Dual
 
 @dataclass(frozen=True)
 class AxisDerivatives:
-    """Per axis k of a joint, in common coordinates; body-fixed changes only."""
+    """How the axes of a joint change in its body, per axis k, in common coordinates."""
 
     dS: list[list[Motion]]
     """The change of every axis when the joint moves along axis k."""

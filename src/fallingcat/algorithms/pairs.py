@@ -1,6 +1,6 @@
-"""Matrices over pairs of joints: an entry is the dot product of something of one joint with something of the other.
+"""Matrices over pairs of joints, whose entries are dot products of a vector of one joint with a vector of the other.
 
-An algorithm says which; whether the products are written out or become a table is the tracer's choice (`tensors.MatrixOfDots`).
+An algorithm names the vectors; the tracer decides whether products are written out or become a table (`tensors.MatrixOfDots`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from fallingcat.spatial import Force, Motion
 from fallingcat.tensors import MatrixOfDots
 
 Vectors = Sequence[Motion | Force] | Sequence[tuple[Motion | Force, ...]]
-"""One per axis of a joint; or several, one below the other."""
+"""One vector per axis of a joint; or several per axis, stacked."""
 
 
 class Pairs:
-    """An nv x nv matrix, block by block, each of which is set once; a joint that follows another adds to it.
+    """An nv x nv matrix that is set block by block, once each; blocks of joints that follow others (mimics) add up.
 
-    Of a symmetric one, block (i, j) stands for (j, i) too.
+    If it is symmetric, setting block (i, j) sets (j, i) too.
     """
 
     def __init__(self, model: Model, symmetric: bool = False) -> None:
@@ -28,10 +28,10 @@ class Pairs:
         self._dots = MatrixOfDots(model.nv, model.nv, symmetric)
         self._joints = [(tuple(model.dofs(i)), body.multiplier) for i, body in enumerate(model.bodies)]
         self._entries: dict[int, tuple[Any, list[Scalar]]] = {}
-        """Of every vector, by identity: one that is given again has the same list."""
+        """The entries of every vector, by its identity, so that a vector that is used again has the same list."""
 
     def __setitem__(self, joints: tuple[int, int], factors: tuple[Vectors, Vectors]) -> None:
-        """Block (i, j) from the vectors of joint i, for its rows, and those of joint j: their dot products."""
+        """Set block (i, j) to the dot products of the vectors of joint i (rows) with those of joint j (columns)."""
         (i, j), (left, right) = joints, factors
         (rows, multiplier_i), (columns, multiplier_j) = self._joints[i], self._joints[j]
         put = self._put_symmetric if self._dots.symmetric else self._put
@@ -45,10 +45,10 @@ class Pairs:
         self._dots.put(k, m, a, b, factor)
 
     def _put_symmetric(self, k: int, m: int, a: list[Scalar], b: list[Scalar], factor: float, own: bool) -> None:
-        """In the lower triangle; of the block of a joint with itself, that half."""
+        """Add to the lower triangle; of a diagonal block (`own`) only that half is added."""
         if k > m:
             self._dots.put(k, m, a, b, factor)
-        elif k == m:  # two joints of one velocity: (i, j) and (j, i) meet
+        elif k == m:  # a joint and one that follows it share a velocity: (i, j) and (j, i) are the same entry
             self._dots.put(k, m, a, b, factor if own else 2.0 * factor)
         elif not own:
             self._dots.put(m, k, b, a, factor)
@@ -76,6 +76,6 @@ class Pairs:
             self._dots.put(k, m, (x,), (1.0,), factor)
 
     def matrix(self) -> list[list[Scalar]]:
-        """As rows, or as one traced block; zero where nothing was said."""
+        """The matrix as rows, or as one traced block; entries that were not set are zero."""
         rows: list[list[Scalar]] = self._dots.matrix()
         return rows

@@ -17,10 +17,10 @@ from fallingcat.algorithms.configuration import neutral
 from fallingcat.model.model import WORLD, Model
 
 LOST = 1e-10
-"""The part of its bound below which a pivot counts as zero. Real robots have pivots of 1e-4 and more; the iCub, whose links are
+"""A pivot below this fraction of its bound counts as zero. Real robots have fractions of 1e-4 and more; the iCub, whose links are
 point masses, has 1e-11 where they stand in line."""
 TRAVEL = 1.0
-"""The travel of a sliding joint without limits, in metres."""
+"""The assumed travel of a prismatic joint without limits, in metres."""
 
 
 def least_pivots(model: Model) -> dict[int, list[float]]:
@@ -40,7 +40,7 @@ def least_pivots(model: Model) -> dict[int, list[float]]:
 
 
 def least_pivots_by_dof(model: Model) -> list[float]:
-    """The same in the order of nu, for the factors of M itself; joints that follow another move with it."""
+    """`least_pivots` in the order of nu, (nv,), for the factors of M itself; a joint that follows another adds to its bound."""
     total = [0.0] * model.nv
     for i, least in least_pivots(model).items():
         body = model.bodies[i]
@@ -56,7 +56,7 @@ def _second_moment(model: Model, i: int) -> float:
 
 
 def _travel(model: Model, i: int) -> float:
-    """How far a joint can slide, in metres; 0 for one that turns."""
+    """The travel of a prismatic joint, in metres; 0 for a joint that turns."""
     body = model.bodies[i]
     slides = any(any(lin) for lin, _ in body.joint.columns(model.coordinates(i, neutral(model))))
     ends = [abs(x) for x in (body.limits.lower, body.limits.upper) if math.isfinite(x)]

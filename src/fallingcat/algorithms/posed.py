@@ -1,9 +1,9 @@
-"""A robot at a configuration, in the coordinates its recursions run in, and the passes that recursions are made of.
+"""A robot at a configuration, in the coordinates its recursions run in, and the passes that all recursions share.
 
 Coordinates are data: a recursion reads X, S, I and gravity here, and does not know which coordinates they are in.
     body(model, q)      everything about body i in the coordinates of body i; X[i] is X_ip
     common(model, q)    everything in the coordinates of the first body, where X is the identity and costs nothing
-The world is a body like others, under WORLD: what is summed up there and not used is not computed.
+The world is a body like others, under the key WORLD; sums that end there and are not used drop out of the traced program.
 Featherstone, Rigid Body Dynamics Algorithms (2008), Sec. 4.4, 5.3 and 6.2.
 """
 
@@ -46,29 +46,29 @@ class Posed:
     model: Model
     q: Vector
     X: PerBody[Transform]
-    """From the coordinates of the parent to those of the body."""
+    """The transform from the coordinates of the parent to those of the body."""
     S: PerBody[Subspace]
     """The axes of the joint."""
     I: PerBody[Inertia]
     gravity: Motion
-    """-g in these coordinates, as an acceleration of the world: inertial forces then contain the weight."""
+    """-g in these coordinates, an acceleration of the world in place of gravity: inertial forces then contain the weight."""
     X_own: PerBody[Transform]
-    """From these coordinates to the body's own."""
+    """The transform from these coordinates to the body's own."""
 
     @property
     def root(self) -> Frame:
-        """The frame that the world's quantities are in."""
+        """The frame in which quantities of the world are expressed."""
         return self.gravity.frame
 
     def speeds(self, i: int, nu: Vector) -> list[Scalar]:
         return self.model.speeds(i, nu)
 
     def from_body(self, i: int, m: Motion) -> Motion:
-        """A motion given in the body's own coordinates."""
+        """A motion that is given in the body's own coordinates, in these coordinates."""
         return self.X_own[i].inverse_times(m)
 
     def wrench(self, i: int, f: Force) -> Force:
-        """A wrench given in the body's own coordinates, or in these already."""
+        """A wrench that is given in the body's own coordinates, or in these already, in these coordinates."""
         return f if f.frame == self.root else self.X_own[i].T @ f
 
     def ring(self, i: int, nu: Vector) -> Subspace:
@@ -93,9 +93,9 @@ def joint_kinematics(model: Model, q: Vector) -> tuple[PerBody[Transform], PerBo
 
 
 def nearby_kinematics(model: Model, q: Vector) -> tuple[PerBody[Transform], PerBody[Subspace]]:
-    """The same with the origin of the world moved to the first body.
+    """`joint_kinematics` with the origin of the world moved to the first body.
 
-    What does not depend on where the origin is should not lose digits far from it: at a distance r, rounding would eat r^2.
+    Results that do not depend on the origin should not lose digits far from it: rounding would grow with the distance squared.
     """
     X, S = joint_kinematics(model, q)
     origin = X[0].r if X else ZERO
@@ -183,13 +183,13 @@ def accelerations(r: Posed, c: PerBody[Motion], dnu: Vector, a_world: Motion) ->
 
 
 def motions(r: Posed, nu: Vector, dnu: Vector, a_world: Motion) -> tuple[PerBody[Motion], PerBody[Motion]]:
-    """v[i] and a[i] of every body, the world accelerating with a_world."""
+    """v[i] and a[i] of every body, when the world accelerates with a_world."""
     v = velocities(r, nu)
     return v, accelerations(r, velocity_products(r, nu, v), dnu, a_world)
 
 
 def inwards(r: Posed, *totals: PerBody[Any], bodies: Iterable[int] | None = None) -> Iterator[int]:
-    """Every body from the tips to the base; after each, what the totals hold of it is added to that of its parent."""
+    """Yields every body from the tips to the base, and after each adds its entry of every total to that of its parent."""
     for i in bodies if bodies is not None else reversed(range(len(r.model.bodies))):
         yield i
         p = r.model.bodies[i].parent
@@ -198,7 +198,7 @@ def inwards(r: Posed, *totals: PerBody[Any], bodies: Iterable[int] | None = None
 
 
 def subtree_sums(r: Posed, parts: Mapping[int, T], world: T) -> PerBody[T]:
-    """Inertias, wrenches, ... of every body and all that it carries; under WORLD of the whole robot."""
+    """Sums of `parts` (inertias, wrenches, ...) over every body and all that it carries; under WORLD, over the whole robot."""
     total = {WORLD: world, **parts}
     for _ in inwards(r, total):
         pass
@@ -206,7 +206,7 @@ def subtree_sums(r: Posed, parts: Mapping[int, T], world: T) -> PerBody[T]:
 
 
 def composite_inertias(r: Posed) -> PerBody[Inertia]:
-    """Ic[i]: body i and all that it carries, frozen."""
+    """Ic[i]: the inertia of body i and all that it carries, with the joints locked."""
     return subtree_sums(r, r.I, Inertia.zero(r.root))
 
 

@@ -31,7 +31,7 @@ from fallingcat.spatial.inertia import InverseInertia
 
 
 class ReducedDynamics(NamedTuple):
-    """The terms of the reduced Euler-Lagrange equations."""
+    """The terms of the reduced Euler-Lagrange equations, in the coordinates of the base."""
 
     Lambda_b: Block
     """(..., 6, 6): locked inertia."""
@@ -82,9 +82,9 @@ class Shape:
     frame: Posed
     Ic: PerBody[Inertia]
     inverse: InverseInertia
-    """Of the locked inertia."""
+    """The inverse of the locked inertia."""
     f: list[Force]
-    """Ic S of every joint velocity: the momentum it causes in the base."""
+    """Ic S of every joint velocity: the momentum that a unit of it causes, in the coordinates of the base."""
     A: list[Motion]
     """The connection, column by column."""
 
@@ -93,7 +93,7 @@ class Shape:
         return self.frame.model
 
     def connection(self, r: Vector) -> Motion:
-        """A r."""
+        """A r, the locked velocity that the shape velocity r alone would cause."""
         total = Motion.zero(COMMON)
         for column, x in zip(self.A, r, strict=True):
             total = total + column * x
@@ -109,7 +109,7 @@ class Shape:
 
 
 def shape(model: Model, q: Vector) -> Shape:
-    """Composite inertias, from the tips inwards, and the connection (17b)."""
+    """The composite inertias of a floating robot, summed from the tips inwards, and its mechanical connection (17b)."""
     c = common(model, q)
     Ic = composite_inertias(c)
     f = gather_joints(model, {i: [Ic[i] @ s for s in c.S[i].columns] for i, _ in model.base_to_tip()})
@@ -118,7 +118,7 @@ def shape(model: Model, q: Vector) -> Shape:
 
 
 def gather_joints(model: Model, parts: PerBody[list[Force]]) -> list[Force]:
-    """One wrench per joint velocity; a joint that follows another adds to it."""
+    """One wrench per joint velocity, from a wrench per joint and axis; a joint that follows another adds to its leader's."""
     columns = model.gather_columns({i: [f.entries() for f in part] for i, part in parts.items()}, 6)
     return [Force.of([row[6 + j] for row in columns], COMMON) for j in range(model.n)]
 
@@ -174,7 +174,7 @@ def reduced_dynamics(model: Model, q: Vector, nu: Vector) -> ReducedDynamics:
     C, M, _ = coriolis_terms_in(g.frame, g.horizontal(r))
     forces = axis_forces(g.frame, g.horizontal(r))
     p = g.Ic[0] @ mu
-    P = Matrix((forces.Bc[0] + CoriolisFactor.of(g.connection(r), g.Ic[0])).inertia_rate().matrix())  # the base at rest
+    P = Matrix((forces.Bc[0] + CoriolisFactor.of(g.connection(r), g.Ic[0])).inertia_rate().matrix())  # base at rest
     c = skew_forces(g, mu)
     S = inertia_derivative(g, c, mu)
     Gamma = shape_coriolis(g, C, forces)
@@ -206,7 +206,7 @@ def inertia_rate(g: Shape, r: Vector) -> Inertia:
 def shape_coriolis(g: Shape, C: Block, forces: AxisForces) -> Matrix:
     """Gamma_q = [-A; 1]^T (C [-A; 1] + M [-A'; 0]) at zero momentum (18c).
 
-    M_bq = Lambda_b A takes away the rate of A, and what the rates of the base's axes add.
+    As M_bq = Lambda_b A, the terms with the rate of A cancel, and so do those with the rates of the base's axes.
     """
     F1, F3 = gather_joints(g.model, forces.F1), Matrix.columns(gather_joints(g.model, forces.F3))
     A, Y = Matrix.columns(g.A), Matrix.columns([f - forces.Bc[0] @ a for f, a in zip(F1, g.A, strict=True)])
@@ -239,7 +239,7 @@ def curvature_force(g: Shape, c: PerBody[list[Force]], mu: Motion) -> Matrix:
 
 
 def _skew(A: Matrix) -> Matrix:
-    """The matrix whose lower half is minus the upper one: skew to the last bit."""
+    """A with its lower half replaced by minus the upper one: skew to the last bit."""
     n = range(len(A))
     return Matrix([[A[i][j] if i < j else -A[j][i] if j < i else 0.0 for j in n] for i in n], len(A))
 
@@ -247,8 +247,8 @@ def _skew(A: Matrix) -> Matrix:
 def reduced_forward_dynamics(model: Model, q: Vector, nu: Vector, tau: Vector) -> ReducedAccelerations:
     """The rates of mu and r under generalized forces (base wrench first) and gravity.
 
-    The momentum obeys p' = ad_v^T p + F (12), p = Lambda_b mu; the shape the full forward dynamics, whose joint rows are
-    the second line of Theorem 1.
+    mu_rate follows from the momentum p = Lambda_b mu, with p' = ad_v^T p + F (12); r' is that of the full forward dynamics, whose
+    joint rows are the second line of Theorem 1.
     """
     g = shape(model, q)
     dnu = forward_dynamics(model, q, nu, tau)

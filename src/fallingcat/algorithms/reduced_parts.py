@@ -1,4 +1,4 @@
-"""Parts of the reduced equations by themselves (paper 003): P, S, the curvature terms, the blocks of (20), decoupling torques.
+"""Single terms of the reduced equations (paper 003): P, S, the curvature terms, the blocks of (20), decoupling torques.
 
 In the coordinates of the base, with the names of `reduced`. Let v_i be the twists of the bodies at the velocity (-A r, r), which
 has no momentum, B(v_i, I_i) their Coriolis factors (paper 001, eq. 12) and Bc_j the sums of what joint j carries. As
@@ -31,7 +31,7 @@ from fallingcat.spatial import Force, Motion
 
 
 class CurvatureMaps(NamedTuple):
-    """The curvature with one of its arguments filled in."""
+    """The curvature of the connection with one of its arguments given, as matrices."""
 
     B_l: Block
     """(..., 6, n): from a shape velocity y to the curvature Omega(r, y)."""
@@ -55,14 +55,14 @@ class TransformedCoriolis(NamedTuple):
 
 
 class DecouplingTorques(NamedTuple):
-    """Joint torques that take the influence of the locked velocity off the shape."""
+    """Joint torques that cancel the influence of the locked velocity on the shape."""
 
     reduced: list[Scalar]
     """(..., n): tau of Sec. V-1, against the products of mu with itself, by (16)."""
     transformed: list[Scalar]
     """(..., n): taubar = -Gamma_bq^T mu = tau + B_2 r of Sec. V-1, by (20)."""
     complete: list[Scalar]
-    """(..., n): tau + 2 B_2 r, all of the locked velocity: the shape then moves as without momentum."""
+    """(..., n): tau + 2 B_2 r, against all terms of the locked velocity: the shape then moves as it would without momentum."""
 
 
 def inertia_velocity_matrix(model: Model, q: Vector, r: Vector) -> Block:
@@ -111,8 +111,8 @@ def transformed_coriolis(model: Model, q: Vector, nu: Vector) -> TransformedCori
 def decoupling_torques(model: Model, q: Vector, nu: Vector) -> DecouplingTorques:
     """tau = (-S(mu)^T + A^T ad~(p)) mu (16), and B_2(mu) r once and twice more (20); Sec. V-1 with erratum 3.16.
 
-    S(mu)^T mu = -S_j . (mu x* Ic_j mu) and ad~(p) mu = -mu x* p: tau_j is what holds the axes of the locked robot that moves
-    with mu, less what the base gives way.
+    S(mu)^T mu = -S_j . (mu x* Ic_j mu) and ad~(p) mu = -mu x* p: tau_j is the torque that keeps joint j locked while the robot
+    moves with mu, less the part that the acceleration of the base takes over.
     """
     g = shape(model, q)
     mu = g.locked_velocity(nu)

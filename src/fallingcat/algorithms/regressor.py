@@ -19,7 +19,7 @@ PARAMETERS = 10
 
 
 def inverse_dynamics_regressor(model: Model, q: Vector, nu: Vector, dnu: Vector) -> list[list[Scalar]]:
-    """Y, nv x 10 per body, bodies in the order of `model.bodies`; what joints do by themselves is not in it."""
+    """Y, nv x 10 per body, bodies in the order of `model.bodies`; without the torques within joints, such as friction."""
     r = common(model, q)
     v, a = motions(r, nu, dnu, r.gravity)
     columns: list[list[Scalar]] = []

@@ -1,4 +1,4 @@
-"""The base twist in nu, mixed or inertial: what changes when a state is displaced (papers 000, Sec. 4.1, and 004).
+"""Mixed and inertial base twists in nu: how derivatives differ from those for a body-fixed one (papers 000, Sec. 4.1, and 004).
 
 The state holds v_a, and v = X v_a is body-fixed. X depends on the pose H of the base; when H moves to H exp(z),
 
@@ -6,7 +6,7 @@ The state holds v_a, and v = X v_a is body-fixed. X depends on the pose H of the
     d(X^T f) = X^T turn_force(f) z, for a body-fixed wrench f that is held; f_a = X^T f          (2)
     X (d v_a/dt) = a + drift(v),    a being the body-fixed acceleration                          (3)
 
-Matrices are nv x nv: the base's block, and the joints' velocities as they are.
+Matrices are nv x nv; beside the block of the base, joint velocities are the same in all representations.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from fallingcat.spatial.vec3 import ZERO, cross, skew
 
 
 class View:
-    """Body-fixed: everything is as it is. Also the view of a fixed base, which has no twist."""
+    """The body-fixed representation, where X = 1 and all other terms vanish; also that of a fixed base, which has no twist."""
 
     moves = False
-    """Do the axes of v_a move in the body?"""
+    """Do the axes in which v_a is expressed move relative to the base?"""
 
     def __init__(self, model: Model, q: Vector) -> None:
         self.model, self.q = model, q
@@ -49,7 +49,7 @@ class View:
         return [x + d for x, d in zip(a, drift, strict=False)] + list(a[len(drift) :])
 
     def minus_drift(self, y: Vector, v: Vector) -> list[Scalar]:
-        """(3), the other way round."""
+        """(3) solved for a: y - drift(v)."""
         drift = self.drift_3(v)
         return [x - d for x, d in zip(y, drift, strict=False)] + list(y[len(drift) :])
 
@@ -62,7 +62,7 @@ class View:
         return dq, dv
 
     def by_acceleration(self, nu: Vector, y: Vector, dq: Matrix, dv: Matrix, da: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-        """The same of f(q, nu, dnu) with dnu = y - drift(nu), y = X dnu_a, where dnu_a is held as well."""
+        """Likewise derivatives of f(q, nu, dnu) by q, nu_a and dnu_a, with dnu = y - drift(nu), y = X dnu_a held with nu_a."""
         return dq, dv, da
 
     def _with_joints(self, block: Rows, joints: float) -> Matrix:
@@ -71,7 +71,7 @@ class View:
         between = Matrix.zero(base, n)
         return Matrix.blocks([[Matrix(block, 6)[:base, :base], between], [between.T, joints * Matrix.identity(n)]])
 
-    # What a representation is, from the blocks V = v^, W = w^ of a twist, or F, N of a wrench.
+    # What a representation defines, from the blocks V = v^, W = w^ of a twist, or F, N of a wrench.
 
     def transform(self) -> Transform:
         return Identity.between(0, 0)
@@ -93,7 +93,7 @@ NONE = Matrix.zero(3, 3)
 
 
 class MovingView(View):
-    """The axes of v_a move in the body."""
+    """A representation in which the axes of v_a move relative to the base."""
 
     moves = True
 
@@ -119,7 +119,7 @@ class Inertial(MovingView):
 
 
 class Mixed(MovingView):
-    """v_a has the orientation of the world and its origin in the base; its rate has w x v besides."""
+    """v_a is in the axes of the world, about the origin of the base; its rate has the additional term w x v."""
 
     def transform(self) -> Transform:
         X_0w = joint_kinematics(self.model, self.q)[0][0]
@@ -142,10 +142,10 @@ VIEWS: dict[str, type[View]] = {"body": View, "mixed": Mixed, "inertial": Inerti
 
 
 def view_of(model: Model, q: Vector, representation: str) -> View:
-    """The view of a robot at a configuration."""
+    """The representation of the base twist, for a robot at a configuration."""
     return (VIEWS[representation] if model.floating else View)(model, q)
 
 
 def _skew(x: Vector) -> Matrix:
-    """x^; nothing for a fixed base without joints enough to fill it."""
+    """x^, 3 x 3; zero if x has fewer entries, as it may for a fixed base."""
     return Matrix(skew((x[0], x[1], x[2]))) if len(x) == 3 else Matrix.zero(3, 3)

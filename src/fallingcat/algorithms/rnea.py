@@ -25,12 +25,12 @@ def inverse_dynamics(model: Model, q: Vector, nu: Vector, dnu: Vector, f_ext: Wr
 
 
 def forces(r: Posed, v: PerBody[Motion], a: PerBody[Motion], f_ext: Wrenches = NO_FORCES) -> PerBody[Force]:
-    """f[i]: what makes body i alone move with v and a; summed up inwards, what its joint must transmit."""
+    """f[i]: the wrench that makes body i alone move with v and a; summed over a subtree, the wrench that its joint transmits."""
     return {i: force(r, i, v, a, f_ext) for i in r.I} | {WORLD: Force.zero(r.root)}
 
 
 def force(r: Posed, i: int, v: PerBody[Motion], a: PerBody[Motion], f_ext: Wrenches = NO_FORCES) -> Force:
-    """Newton and Euler for one body: I a + v x* I v, without what acts on it from outside."""
+    """Newton and Euler for one body: I a + v x* I v, less the external wrench on it."""
     return r.I[i] @ a[i] + v[i].cross(r.I[i] @ v[i]) - r.wrench(i, f_ext[i])
 
 

@@ -63,13 +63,13 @@ def inverse_dynamics_derivatives(
 
 
 def base_wrench(r: Posed, nu: Vector, dnu: Vector, f_ext: Wrenches) -> list[Scalar]:
-    """The first six torques of a robot in common coordinates, body-fixed: what all bodies together need."""
+    """The base wrench of a floating robot in common coordinates, (6,), body-fixed: the sum over all bodies."""
     v, a = motions(r, nu, dnu, r.gravity)
     return subtree_sums(r, rnea_forces(r, v, a, f_ext), Force.zero(r.root))[0].entries()
 
 
 class AxisColumns(NamedTuple):
-    """What motion along one axis of a joint causes, in common coordinates."""
+    """How a displacement or a velocity along one axis of a joint changes the motion beyond it, in common coordinates."""
 
     S: Motion
     Pd: Motion  # (1)
@@ -79,7 +79,7 @@ class AxisColumns(NamedTuple):
 
 
 def derivatives_in(r: Posed, nu: Vector, dnu: Vector, f_ext: Wrenches = NO_FORCES) -> InverseDynamicsDerivatives:
-    """The derivatives for a robot that is in common coordinates already."""
+    """`inverse_dynamics_derivatives` of a robot that is in common coordinates already, with a body-fixed base twist."""
     model = r.model
     v, a = motions(r, nu, dnu, r.gravity)
     Ic, Bc, Fc = r.I | {WORLD: Inertia.zero(r.root)}, factors(r, v), rnea_forces(r, v, a, f_ext)
@@ -102,12 +102,12 @@ def derivatives_in(r: Posed, nu: Vector, dnu: Vector, f_ext: Wrenches = NO_FORCE
 
 
 def factors(r: Posed, v: PerBody[Motion]) -> PerBody[CoriolisFactor]:
-    """The Coriolis factor of every body, and none of the world."""
+    """The Coriolis factor of every body; under WORLD, zero."""
     return {i: CoriolisFactor.of(v[i], I) for i, I in r.I.items()} | {WORLD: CoriolisFactor.zero(r.root)}
 
 
 def axis_columns(r: Posed, i: int, v: PerBody[Motion], a: PerBody[Motion], nu: Vector, dnu: Vector) -> list[AxisColumns]:
-    """What moving along each axis of joint i does to the velocities and accelerations beyond it."""
+    """The changes of velocities and accelerations beyond joint i by motion along each of its axes."""
     p, vJ = r.model.bodies[i].parent, r.S[i] @ r.speeds(i, nu)
     moving = axis_derivatives(r, i, nu, dnu)
     turned = r.S[i].turned_by_itself(r.speeds(i, nu)).columns
@@ -116,14 +116,14 @@ def axis_columns(r: Posed, i: int, v: PerBody[Motion], a: PerBody[Motion], nu: V
         Pd = v[p].cross(S)  # (1)
         Pdd = a[p].cross(S) + v[p].cross(Pd)  # (2)
         PdSd = 2.0 * Pd + turned[k]  # (4), as Sd = v x S = Pd + vJ x S
-        D = moving.D[k]  # the joint's own axes change too: D = (dS) nu adds to dv, and what follows from it to da
+        D = moving.D[k]  # the joint's own axes change too: D = (dS) nu adds to dv, and hence to da
         Pdd = Pdd + moving.dS_dnu[k] + moving.dc_dq[k] + D.cross(vJ) + 2.0 * v[i].cross(D)
         columns.append(AxisColumns(S, Pd + D, Pdd, PdSd + moving.dc_dnu[k], moving.dS[k]))
     return columns
 
 
 class ForceColumns(NamedTuple):
-    """What the axes of one joint cause in the bodies that they move, summed; one force per axis."""
+    """Wrenches summed over the bodies that a joint carries, in common coordinates, one for each axis of the joint."""
 
     I: list[Force]
     """Ic S"""
@@ -134,7 +134,7 @@ class ForceColumns(NamedTuple):
 
 
 def force_columns(axes: list[AxisColumns], Ic: Inertia, Bc: CoriolisFactor, Fc: Force) -> ForceColumns:
-    """The forces of a joint's axes on the bodies it carries."""
+    """The `ForceColumns` of a joint, from the composite quantities of the bodies that it carries."""
     return ForceColumns(
         [Ic @ x.S for x in axes],
         [2.0 * Bc.transposed(x.S) for x in axes],

@@ -5,8 +5,8 @@ All in common coordinates, on top of the first derivatives (`rnea_derivatives`).
     dtau_j/dq_i  = S_j . F_i                       F_i = 2 Bc_i Pd_i + Ic_i Pdd_i + S_i x* Fc_i                   (2)
     dtau_i/dnu_j = S_j . y_i + W_j . x_i           W_j = Pd_j + Sd_j                                              (3)
     dtau_j/dnu_i = S_j . G_i                       G_i = 2 Bc_i S_i + Ic_i W_i                                    (4)
-These are numbers, so that moving everything together changes nothing. Seen from all that joint k carries, displacing k along S_k
-gives the bodies beyond k the velocity Pd_k and the acceleration Pd_k x v + Pdd_k, and turns what is not beyond k by -S_k x; a
+These are scalars, which do not change when everything moves together. Seen from all that joint k carries, displacing k along S_k
+gives the bodies beyond k the velocity Pd_k and the acceleration Pd_k x v + Pdd_k, and turns all that is not beyond k by -S_k x; a
 velocity along S_k gives them S_k and S_k x v + W_k. B(v, I) is linear in both, and Bc and Ic of a joint that carries k change by
 what k carries. What remains are dot products of a vector of two joints with a vector of the third.
 Singh, Russell and Wensing (2024) have another form of the same.
@@ -40,7 +40,7 @@ class InverseDynamicsSecondDerivatives(NamedTuple):
     dnu_dnu: Tensor
     """dtau_dnu by nu."""
     dM_dq: Tensor
-    """M, the derivative by dnu, by q."""
+    """M = dtau_ddnu by q."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class AxisSubtree:
     Pdd: Motion
     W: Motion
     v_p: Motion
-    """The twist of the body before the joint."""
+    """The twist of the body that the joint is mounted on (its parent)."""
     I: Inertia
     """Ic"""
     B: CoriolisFactor
@@ -71,7 +71,7 @@ class AxisSubtree:
         return AxisSubtree(s.S, s.Pd, s.Pdd, s.PdSd, v_p, I, B, f, x, y, F, 2.0 * (B @ s.S) + I @ s.PdSd)
 
     def moved(self, u: Motion, w: Motion) -> tuple[Motion, Motion]:
-        """The changes of Pd and Pdd when the body before the joint gets the velocity u and the acceleration u x v + w."""
+        """The changes of Pd and Pdd when the parent body gets the additional velocity u and acceleration u x v + w."""
         turned = u.cross(self.S)
         return turned, (u.cross(self.v_p) + w).cross(self.S) + u.cross(self.Pd) + self.v_p.cross(turned)
 
@@ -185,7 +185,7 @@ def _axis_subtrees(model: Model, q: Vector, nu: Vector, dnu: Vector) -> tuple[Ax
 # Dot products by index. Angular parts come first, so that pure moments need three terms.
 
 Place = tuple[int | None, int | None, int | None]
-"""Three axes; None for the one that runs."""
+"""The three axes of an entry; None for the one that runs over a list of axes."""
 
 
 def _entries(x: Force | Motion) -> list[Scalar]:
@@ -211,7 +211,7 @@ class Tables:
     @staticmethod
     def of(nv: int, a: Axes, at: list[AxisSubtree]) -> Tables:
         right = [[*_entries(x.S), *_entries(x.W)] for x in at] + [[*_entries(x.Pd), *_entries(x.Pdd)] for x in at]
-        right.append([1.0, *[0.0] * 11])  # for entries that are known
+        right.append([1.0, *[0.0] * 11])  # a column (1, 0, ...) for entries given as numbers
         return Tables(Table(nv, a, right), Table(nv, a, right), Table(nv, a, right), 0, len(at))
 
 
@@ -233,14 +233,14 @@ class Table:
             self._job(start, columns + n, (i * self.nv + j) * self.nv + k, len(left))
 
     def entry(self, value: Scalar, place: tuple[int, int, int]) -> None:
-        """An entry that is known, by the entries of nu that it belongs to."""
+        """Add a number to the entry at a place, which is given in entries of nu."""
         if not (isinstance(value, float) and value == 0.0):
             i, j, k = place
             self._left.append(value)
             self._job(len(self._left) - 1, len(self._right) - 1, (i * self.nv + j) * self.nv + k, 1)
 
     def _job(self, left: int, right: int, place: int, terms: int) -> None:
-        """One dot product more; neighbours are one job."""
+        """Add one dot product; consecutive neighbours are merged into one job."""
         self._places.append(place)
         last = self._jobs[-1] if self._jobs else None
         if last is not None and (last.left, last.right + last.columns) == (left, right):
@@ -251,7 +251,7 @@ class Table:
         self._jobs.append(Dots(left, right, 1, place, 1, terms))
 
     def tensor(self) -> Tensor:
-        """The whole; entries that meet, of joints that follow others, add up."""
+        """The finished tensor; where joints follow others, products for the same entry add up."""
         if not self._jobs:
             return [[[0.0] * self.nv for _ in range(self.nv)] for _ in range(self.nv)]
         meet = len(set(self._places)) < len(self._places)

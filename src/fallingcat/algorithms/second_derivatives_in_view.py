@@ -1,4 +1,4 @@
-"""Second derivatives of inverse dynamics with the base twist mixed or inertial, from those with a body-fixed one.
+"""Second derivatives of inverse dynamics for mixed and inertial base twists, from those for a body-fixed one.
 
 The torque is X^T ID(q, nu, dnu), nu = X nu_a, dnu = y - drift(nu), y = X dnu_a (`representations`). Along column j of a first
 derivative q, nu and dnu go by (e_j, V e_j, A e_j) or, by nu_a and dnu_a, without the e_j; on the base
@@ -54,7 +54,7 @@ def inverse_dynamics_second_derivatives(
 
 @dataclass(frozen=True)
 class Direction:
-    """The blocks of the base by which nu and dnu go, 6 x 6, for its six columns; Y is the part of A that comes from y."""
+    """Changes V of nu and A of dnu along the six columns of the base, 6 x 6 blocks; Y is the part of A that comes from y."""
 
     V: Matrix
     A: Matrix
@@ -63,7 +63,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class StateInView:
-    """A floating robot at a state, its derivatives for a body-fixed twist, and the twist that its velocity has instead."""
+    """A floating robot at a state, its derivatives for a body-fixed base twist, and the representation that is wanted."""
 
     view: View
     nu: Vector
@@ -78,7 +78,7 @@ class StateInView:
 
     @cached_property
     def directions(self) -> dict[str, Direction]:
-        """(1), (2), (3)."""
+        """The directions (1), (2) and (3), by name."""
         none, U, Y, D = Matrix.zero(6, 6), self.turn(self.nu), self.turn(self.y), self.drift(self.nu)
         return {
             "q": Direction(U, Y - D @ U, Y),
@@ -93,11 +93,11 @@ class StateInView:
         return self.view.turn_force_6(*_skews(f))
 
     def drift(self, v: Vector) -> Matrix:
-        """drift_dv"""
+        """The 6 x 6 block of the base of drift_dv(v)."""
         return self.view.drift_dv_6(*_skews(v))
 
     def tensor(self, inner: str, outer: str) -> Tensor:
-        """(4), for all columns by `inner` and all directions of `outer`."""
+        """The tensor (4): columns j of the first derivative by `inner`, directions k of `outer`."""
         nv, f, g = self.view.model.nv, self.torques[inner].T, self.torques[outer].T
         T = self._bilinear(inner, outer)
         for j in range(nv):
@@ -142,14 +142,14 @@ class StateInView:
         return self._torque(dv, da)
 
     def _torque(self, dv: Vector, da: Vector) -> list[Scalar]:
-        """G of changes of the base's twist and acceleration."""
+        """The change of the torque, (nv,), with changes dv of the twist and da of the acceleration of the base."""
         return [scalar.dot([*a[:6], *b[:6]], [*dv, *da]) for a, b in zip(self.G.dtau_dnu, self.G.M, strict=True)]
 
     # H(x_j, x_k), first with unit vectors in place of x_k
 
     @cached_property
     def _parts(self) -> dict[tuple[str, str], Tensor]:
-        """H by the vectors that its two arguments are entries of; what is missing is zero."""
+        """H as tensors, by the names of the two vectors of its arguments; absent ones are zero."""
         H = self.H
         return {
             ("q", "q"): H.dq_dq, ("q", "nu"): H.dq_dnu, ("nu", "q"): _exchanged(H.dq_dnu),
@@ -183,16 +183,16 @@ class StateInView:
 
 
 def _skews(x: Vector) -> tuple[Matrix, Matrix]:
-    """The blocks of a twist, or of a wrench."""
+    """The skew matrices of the linear and the angular part of a twist or wrench."""
     return Matrix(skew((x[0], x[1], x[2]))), Matrix(skew((x[3], x[4], x[5])))
 
 
 def _exchanged(T: Tensor) -> Tensor:
-    """The last two axes in the other order."""
+    """T with its last two axes exchanged."""
     return [[list(column) for column in zip(*rows, strict=True)] for rows in T]
 
 
 def _sum(x: Vector, y: Vector) -> list[Scalar]:
-    """x + y, where the shorter one ends in zeros."""
+    """x + y, where the shorter vector counts as padded with zeros."""
     n = min(len(x), len(y))
     return [a + b for a, b in zip(x, y, strict=False)] + list(x[n:]) + list(y[n:])

@@ -1,7 +1,7 @@
-"""Whether a robot's mass matrix is singular, and at which joints: some motion then meets no inertia.
+"""Detects whether the mass matrix is singular, and at which joints: motion along them then meets no inertia.
 
-Compiled functions that invert the mass matrix give NaN where a pivot is zero (`pivots`). Here are the joints
-that cause it, and which robots are singular whatever their configuration.
+Compiled functions that invert the mass matrix give NaN where a pivot is zero (`pivots`). This module names the joints
+that cause it, and recognizes robots that are singular whatever their configuration.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fallingcat.model.joints import FreeFlyer
 from fallingcat.model.model import Model
 
 CONFIGURATIONS = 2
-"""Drawn at random: a robot that is singular in all of them is singular everywhere."""
+"""Number of random configurations: a robot that is singular in all of them counts as singular everywhere."""
 
 
 def is_singular(model: Model) -> bool:
@@ -28,7 +28,7 @@ def is_singular(model: Model) -> bool:
 
 
 def always_zero_inertia(model: Model) -> list[str]:
-    """The joints that meet no inertia, if the mass matrix is singular whatever the configuration: those of the last one drawn."""
+    """Joints without inertia, if the mass matrix is singular in all random configurations: those of the last one; else none."""
     draw = random.Random(1)
     joints: list[str] = []
     for _ in range(CONFIGURATIONS):
@@ -41,7 +41,7 @@ def always_zero_inertia(model: Model) -> list[str]:
 
 def zero_inertia_joints(model: Model, q: Vector) -> list[str]:
     """The joints that meet no inertia at a configuration of floats, outermost first; the same in every representation."""
-    if model.floating:  # in its own axes, where the mass matrix does not depend on where the base is
+    if model.floating:  # body-fixed, where the mass matrix does not depend on the pose of the base
         model = replace(model, bodies=(replace(model.bodies[0], joint=FreeFlyer()), *model.bodies[1:]))
     dofs = set(_zero_pivots(model, list(q)))
     return [body.joint_name for i, body in reversed(list(enumerate(model.bodies))) if dofs & set(model.dofs(i))]

@@ -1,12 +1,12 @@
 """Task-space dynamics of a frame on a robot that floats freely (paper 003, Sec. V-1, outlook; Khatib 1987 for fixed bases).
 
-By (15) the twist of a frame is V = X_fb mu + y, y = Jt r, with the generalized Jacobian Jt: mu moves the robot as one body, y is
-what the joints can do. The row of the shape in Theorem 1 and Lambda_q^-1 = (M^-1)_ss give, with G = Jt Lambda_q^-1 Jt^T,
+By (15) the twist of a frame is V = X_fb mu + y, y = Jt r, with the generalized Jacobian Jt: mu moves the robot as a rigid body,
+y is due to the joints. The row of the shape in Theorem 1 and Lambda_q^-1 = (M^-1)_ss give, with G = Jt Lambda_q^-1 Jt^T,
     Lambda_x = G^-1,   Jbar = Lambda_q^-1 Jt^T Lambda_x                                                   (1)
     Lambda_x y' + h_x = Jbar^T (tau - tau_decoupling),   h_x = (Jbar^T Gamma'_q - Lambda_x Jt') r             (2)
     Gamma_x = (Jbar^T Gamma'_q - Lambda_x Jt') Jbar,   d(Lambda_x)/dt = Gamma_x + Gamma_x^T               (3)
-where tau_decoupling takes off all that the locked velocity does to the shape, and h_x = Gamma_x y unless the joints also move
-without moving the frame. Torques tau_0 are changed least, in the metric of Lambda_q^-1, if the frame is to accelerate with a, by
+where tau_decoupling cancels the influence of the locked velocity on the shape, and h_x = Gamma_x y unless joints also move in the
+null space of Jt. The smallest change of torques tau_0, in the metric of Lambda_q^-1, that makes the frame accelerate with a is
     tau = tau_0 + Jt^T Lambda_x (a - a_0)                                                                   (4)
 where a_0 is its acceleration under tau_0. The rows of Jt are made orthogonal in Lambda_q^-1, Jt = L Y (modified Gram-Schmidt),
 which gives G = L D L^T without G, whose condition is the square of that of the rows. A direction that depends on those before it,
@@ -35,7 +35,7 @@ from fallingcat.spatial import Force
 
 
 class TaskSpaceDynamics(NamedTuple):
-    """The dynamics of a frame, as far as the joints move it: Lambda_x y' + h_x = Jbar^T (tau - tau_decoupling)."""
+    """The dynamics of the part y of a frame's twist that the joints cause: Lambda_x y' + h_x = Jbar^T (tau - tau_decoupling)."""
 
     J: Block
     """(..., 6, n): generalized Jacobian, y = J r."""
@@ -46,9 +46,9 @@ class TaskSpaceDynamics(NamedTuple):
     Gamma_x: Block
     """(..., 6, 6): Coriolis matrix; the rate of Lambda_x is Gamma_x + Gamma_x^T."""
     h_x: list[Scalar]
-    """(..., 6): velocity products; Gamma_x y where the joints have no motion to spare."""
+    """(..., 6): velocity products; Gamma_x y if the joint motion has no part in the null space of J."""
     Jbar: Block
-    """(..., n, 6): the inverse of J that makes the least kinetic energy of the shape, J Jbar = 1."""
+    """(..., n, 6): the right inverse of J, J Jbar = 1, with the least kinetic energy of the shape."""
 
 
 def task_space_dynamics(model: Model, q: Vector, nu: Vector, frame: str) -> TaskSpaceDynamics:
@@ -65,7 +65,7 @@ def task_space_dynamics(model: Model, q: Vector, nu: Vector, frame: str) -> Task
 
 
 def _jacobian_rate(g: Shape, q: Vector, r: Vector, frame: str) -> tuple[Matrix, Matrix, Matrix]:
-    """Jt = J_s - J_b A, its rate, and Gamma'_q; of the base's motion none of them knows.
+    """Jt = J_s - J_b A (6, n), its rate, and Gamma'_q; none of them depends on the motion of the base.
 
     Lambda_b A = M_bq gives Lambda_b A' = M_bq' - P A.
     """
@@ -111,7 +111,7 @@ class OrthogonalRows:
 
 
 def orthogonal_rows(J: Matrix, inverse: Matrix) -> OrthogonalRows:
-    """Row by row, each taken out of those after it at once."""
+    """Modified Gram-Schmidt: the component along each row is removed from all later rows at once."""
     Y, Z = [list(row) for row in J], [list(row) for row in J @ inverse]
     whole = [scalar.dot(y, z) for y, z in zip(Y, Z, strict=True)]
     L: Block = [[0.0] * 6 for _ in range(6)]

@@ -58,7 +58,7 @@ PEERS: dict[str, Peer] = {
     "forward_dynamics_derivatives": lambda pin, m, d, x, f: lambda: pin.computeABADerivatives(m, d, x["q"], x["nu"], x["tau"]),
     "inverse_mass_matrix": lambda pin, m, d, x, f: lambda: pin.computeMinverse(m, d, x["q"]),
     "coriolis_matrix": lambda pin, m, d, x, f: lambda: pin.computeCoriolisMatrix(m, d, x["q"], x["nu"]),
-    # what Pinocchio does not have: its user would call for one unit velocity after the other
+    # Pinocchio has no such function: a user would call another one for each unit velocity
     "christoffel_symbols": lambda pin, m, d, x, f: lambda: [pin.computeCoriolisMatrix(m, d, x["q"], e) for e in x["units"]],
     "centroidal_momentum_matrix": lambda pin, m, d, x, f: lambda: pin.computeCentroidalMap(m, d, x["q"]),
     "centroidal_momentum_matrix_rate": lambda pin, m, d, x, f: (
@@ -103,13 +103,13 @@ class Row:
 
 @dataclass
 class Report:
-    """What a run found."""
+    """The results of a run."""
 
     rows: list[Row] = field(default_factory=list)
     starts: list[dict[str, Any]] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
     limits: dict[str, float] = field(default_factory=dict)
-    """What the core can do at most, if it was measured: Gop/s and GB/s."""
+    """Upper limits of the core, if they were measured: Gop/s and GB/s."""
 
     def json(self) -> str:
         rows = [asdict(r) | {"one_ratio": r.one_ratio, "batch_ratio": r.batch_ratio} for r in self.rows]
@@ -159,7 +159,7 @@ def measure(robot: Robot, pin_model: Any = None, names: list[str] | None = None,
 
 
 def measurable(robot: Robot, names: list[str] | None = None) -> list[str]:
-    """Those of the functions that a robot has: some need a floating base."""
+    """The functions that can be measured for a robot: some need a floating base."""
     return [name for name in names or FUNCTIONS if robot.floating or not FUNCTIONS[name].floating_only]
 
 
@@ -270,14 +270,14 @@ def start_times(source: str, floating: bool, function: str = "inverse_dynamics",
 
 
 def _search_path() -> list[str]:
-    """Where this process finds modules, so that a fresh one measures the same library: never the working directory as such."""
+    """The module search path of this process, for a fresh one that measures the same library; without the working directory."""
     home = str(Path(fallingcat.__file__).resolve().parents[1])
     path = [entry for entry in sys.path if entry]
     return path if home in map(os.path.realpath, path) else [*path, home]
 
 
 def versions() -> dict[str, str]:
-    """What was measured."""
+    """The versions of the software that was measured."""
     found = {"python": sys.version.split()[0], "cpu": _cpu()}
     for package in ("fallingcat", "numpy", "llvmlite", "pin"):
         try:

@@ -23,7 +23,7 @@ Step = Callable[[str], None]
 """A callback that is told what is computed next."""
 
 PIPE_WIDTH = 110
-"""Columns when the output is no terminal and COLUMNS says nothing."""
+"""Width in columns if the output is no terminal and COLUMNS is not set."""
 
 GOOD, BAD, DOUBT, QUIET, STRONG = "bold green", "bold red", "yellow", "dim", "bold"
 
@@ -51,7 +51,7 @@ def stdout_console() -> Console:
 
 @contextmanager
 def progress(total: int) -> Iterator[Step]:
-    """A bar on stderr while things are computed, gone afterwards; nothing at all unless both streams are terminals."""
+    """A progress bar on stderr, removed at the end; none unless stdout and stderr are terminals."""
     if not (sys.stderr.isatty() and sys.stdout.isatty()):
         yield lambda what: None
         return
@@ -94,11 +94,11 @@ def table(*headers: str, right: Sequence[int] = ()) -> Table:
 
 
 LEAST = 12
-"""Columns are not made narrower than this, unless nothing else helps."""
+"""The least width of a column, unless the table does not fit otherwise."""
 
 
 def widths_of(lines: Sequence[dict[str, Text]]) -> dict[str, int]:
-    """How wide the columns of a table are when nothing is wrapped."""
+    """The widths of the columns of a table without wrapping."""
     return {name: max(len(name), *(line[name].cell_len for line in lines)) for name in lines[0]}
 
 

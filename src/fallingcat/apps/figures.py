@@ -14,7 +14,7 @@ from fallingcat.errors import FallingCatError
 MISSING = "the figures need matplotlib: pip install 'fallingcat[figures]'"
 
 OURS, PEER, PAPER, QUIET = "#0b6e8f", "#e08a1e", "#9aa0a6", "#5f6368"
-"""Colours: this library, Pinocchio, the numbers of a paper, and lines that should not shout."""
+"""Colours: this library, Pinocchio, the numbers of a paper, and auxiliary lines."""
 FAMILY = (OURS, "#c2452d", "#6a4c93", "#3a7d44")
 """Colours of curves that stand side by side."""
 
@@ -36,7 +36,7 @@ _STYLE: Any = {
 
 
 def available() -> bool:
-    """Is matplotlib there?"""
+    """Is matplotlib installed?"""
     try:
         import matplotlib  # noqa: F401
     except ImportError:

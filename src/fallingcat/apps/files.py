@@ -27,7 +27,7 @@ def folder(name: str | Path) -> Path:
 
 
 def show_written(console: Console, paths: Iterable[Path]) -> None:
-    """List what was written; before it, what is needed for figures if there are none."""
+    """List the files that were written, preceded by a hint on what figures need if there are none."""
     if not figures.available():
         console.print(Text(figures.MISSING, style=DOUBT))
     heading(console, "Written")

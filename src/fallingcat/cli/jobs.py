@@ -1,4 +1,4 @@
-"""What `sample` and `map` have in common: where a job runs, its progress, and its last words."""
+"""Functions that `sample` and `map` share: where a job runs, its progress, and its summary."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fallingcat.scale.engine import Tell
 from fallingcat.scale.run import Progress, Settings, Summary
 
 SHOWN = 10
-"""Chunks that are missing and named one by one."""
+"""Largest number of missing chunks that are listed one by one."""
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,7 @@ def settings(arguments: argparse.Namespace) -> Settings:
 
 
 def show(arguments: argparse.Namespace) -> Progress:
-    """A bar on a terminal; elsewhere the size of chunks, and what fails."""
+    """The progress of a job: a bar on a terminal, elsewhere the size of chunks and the chunks that fail."""
 
     @contextlib.contextmanager
     def progress(chunks: int, advice: Advice) -> Iterator[Tell]:
@@ -70,7 +70,7 @@ def show(arguments: argparse.Namespace) -> Progress:
 
 @contextlib.contextmanager
 def interruptible(arguments: argparse.Namespace) -> Iterator[None]:
-    """A job that is interrupted says how it can be gone on with."""
+    """On an interrupt, print how the job can be resumed."""
     try:
         yield
     except KeyboardInterrupt:
@@ -79,7 +79,7 @@ def interruptible(arguments: argparse.Namespace) -> Iterator[None]:
 
 
 def finish(arguments: argparse.Namespace, summary: Summary) -> int:
-    """Say how it went; the exit status."""
+    """Print the summary of a job and return the exit status."""
     if arguments.json:
         found = {
             "out": arguments.out, "states": summary.states, "chunks": summary.chunks, "computed": summary.computed,

@@ -31,7 +31,7 @@ from fallingcat.errors import InputError
 from fallingcat.model.report import printable
 
 MOST_CELLS = 100
-"""Columns of the picture at most; larger matrices are drawn in blocks."""
+"""Largest number of columns of the picture; larger matrices are drawn in blocks."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -141,13 +141,13 @@ def _stability(result: Result) -> str:
 
 
 def _side(result: Result, width: int) -> int:
-    """Entries that a cell of the picture is wide, so that it fits into the terminal with its names and lines."""
+    """Side of a cell of the picture in entries of the matrix, such that the picture fits the width of the terminal."""
     room = min(MOST_CELLS, width - 6 - 2 * len(result.parts) - 1)
     return -(-(len(result.A) + result.robot.n) // max(room, 1))
 
 
 def picture(result: Result, side: int) -> Text:
-    """Where A and B are not zero: one character is two rows high, so that entries are squares; large matrices in blocks."""
+    """A picture of the nonzero entries of A and B in cells of side x side; two rows per character make the cells square."""
     columns = [*result.parts, ("u", result.B.shape[1])]
     whole = result.filled
     text = Text(no_wrap=True)

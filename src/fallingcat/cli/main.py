@@ -31,7 +31,7 @@ BROKEN_PIPE = 141
 """The exit status that a shell reports for a closed pipe."""
 INTERNAL_ERROR = 70
 IO_ERROR = 74
-"""The output cannot be written, or a file not be read."""
+"""The exit status if the output cannot be written or a file cannot be read."""
 
 
 class Command(NamedTuple):
@@ -43,7 +43,7 @@ class Command(NamedTuple):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit status. A mistake of the user ends with one message and never with a traceback."""
+    """Run the command line and return the exit status. An error of the user gives one message and never a traceback."""
     words = list(sys.argv[1:] if argv is None else argv)
     _never_fail_on_characters()
     try:
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if end.code == 1:
             return BROKEN_PIPE
         return end.code if isinstance(end.code, int) else USAGE_ERROR if end.code else 0
-    except Exception as error:  # a mistake of ours: say so, in one line unless asked for more
+    except Exception as error:  # a bug: reported in one line, unless a traceback is asked for
         if os.environ.get("FALLINGCAT_DEBUG"):
             raise
         print(f"fallingcat: internal error: {type(error).__name__}: {error}", file=sys.stderr)
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _status(words: Sequence[str]) -> int:
-    """The exit status of the command, or of its refusal, which may meet a full disk or a closed pipe as well."""
+    """The exit status of the command, or of the message that refuses it; writing either may fail (full disk, closed pipe)."""
     try:
         return _run(words)
     except FallingCatError as error:
@@ -83,7 +83,7 @@ def _status(words: Sequence[str]) -> int:
 
 
 def _refuse(error: FallingCatError, as_json: bool) -> int:
-    """Say what is wrong: to people, and as JSON on the output where this was asked for."""
+    """Print an error on stderr, and as JSON on stdout if this was asked for."""
     if as_json:
         findings = [asdict(finding) for finding in getattr(error, "findings", ())]
         message = {"type": type(error).__name__, "message": str(error), "findings": findings}
@@ -94,12 +94,12 @@ def _refuse(error: FallingCatError, as_json: bool) -> int:
 
 def _forget_output() -> None:
     """Drop what is still buffered, so that writing it cannot fail at exit."""
-    with contextlib.suppress(io.UnsupportedOperation):  # a stream of another kind has nothing to forget
+    with contextlib.suppress(io.UnsupportedOperation):  # a stream without a file descriptor has nothing to drop
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Parser(argparse.ArgumentParser):
-    """Repeats what it does not understand only as far as it can be printed."""
+    """An argument parser whose error messages show unknown arguments escaped and shortened."""
 
     def error(self, message: str) -> NoReturn:
         super().error(printable(message, limit=1000))
@@ -139,7 +139,7 @@ def _never_fail_on_characters() -> None:
 
 
 def module(name: str) -> Callable[[argparse.ArgumentParser], None]:
-    """The `add` of a module that is imported when it is called for."""
+    """The `add` of a module, which is imported when its command is called."""
 
     def add(parser: argparse.ArgumentParser) -> None:
         importlib.import_module(f"fallingcat.cli.{name}").add(parser)
@@ -190,7 +190,7 @@ def _list_robots(arguments: argparse.Namespace) -> int:
 
 
 def _first_sentence(name: str) -> str:
-    """What the comment at the head of a bundled robot's file says first."""
+    """The first sentence of the comment at the head of a bundled robot's file."""
     text = resources.files("fallingcat").joinpath("model", "robots", f"{name}.urdf").read_text(encoding="utf-8")
     comment = re.search(r"<!--\s*(.+?)(\.\s|-->)", text, re.DOTALL)
     return " ".join(comment.group(1).split()) if comment else ""

@@ -67,7 +67,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _one(number: str, folder: Path, console: Console, quick: bool, silent: bool, several: bool) -> Result:
-    """Run a paper and show it. One alone says all it has to say; of several, each shows its summary."""
+    """Run a paper and show it: all of its output if it is the only one, its summary if there are several."""
     module = paper(number)
     if not silent:
         console.print(Text(f"Paper {number}: {module.TITLE}", style="bold"))

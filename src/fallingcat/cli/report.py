@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _target(name: str | None) -> Path | None:
-    """Where the page goes; refused at once, not after all is computed."""
+    """The path of the page; refused at once, before anything is computed."""
     if name is None:
         return None
     if name == "-":

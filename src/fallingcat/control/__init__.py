@@ -1,1 +1,1 @@
-"""Control on the group of states: steps in time, their exact derivatives, and the flow of the linearization."""
+"""Control on the group of states: time steps and their exact derivatives, simulation, regulators, optimal control."""

@@ -13,14 +13,14 @@ STEP_LENGTHS = 0.5 ** np.arange(20.0)
 LEAST_GAIN = 0.1
 """The share of the decrease predicted by the slope that a step length has to reach to be accepted."""
 NEWTON_STEPS = 100
-"""Newton steps at most. As a rule there is one for each entry that reaches or leaves a limit, and one more."""
+"""Maximum number of Newton steps; usually one for each entry that reaches or leaves a limit, and one more, are enough."""
 
 
 def bounded_newton(H: Array, g: Array, lower: Array, upper: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """The k between its limits with the least g^T k + k^T H k / 2, and which of its entries are free: not held at a limit.
+    """The k that minimises g^T k + k^T H k / 2 within its limits, and which of its entries are free (not held at a limit).
 
-    H is symmetric and positive. Entries at a limit that the slope pushes further are held, the others take a step of Newton's
-    method and are put back to the limits. Without limits the first step is the answer, and the second look says so.
+    H is symmetric positive definite. Entries at a limit that the gradient would push beyond it are held; all others take a Newton
+    step and are clipped to the limits. Without limits the first step is the solution, which the second iteration confirms.
     """
     k = np.clip(np.zeros_like(g), lower, upper)
     for _ in range(NEWTON_STEPS):

@@ -1,4 +1,4 @@
-"""What drives a robot along a motion: torques for every step, or a feedback of the state and the time."""
+"""The torques that drive a robot along a motion: given for every step, or by a feedback of the state and the time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Controller = Callable[..., Any]
 
 
 class Drive(ABC):
-    """Fills the torques of a motion: all of them, or those of the joints behind a base wrench of zero."""
+    """Writes the torques of a motion at each step: all of them, or the joint torques after a base wrench of zero."""
 
     def __init__(self, where: str, tau: Array, size: int) -> None:
         self._where = where
@@ -33,7 +33,7 @@ class Drive(ABC):
 
     @abstractmethod
     def at(self, step: int, q: Array, nu: Array, t: float) -> None:
-        """Write the torques of a step, which starts in a state at a time."""
+        """Write the torques of a step that starts in the state (q, nu) at the time t."""
 
 
 class OpenLoop(Drive):
@@ -44,7 +44,7 @@ class OpenLoop(Drive):
         self._controls = np.moveaxis(controls, -2, 0)
 
     def at(self, step: int, q: Array, nu: Array, t: float) -> None:
-        """The last ones are held at the end of the motion."""
+        """Write the controls of this step; at the end of the motion, where there are none, the last ones again."""
         np.copyto(self._place, self._controls[min(step, len(self._controls) - 1)])
 
 
@@ -56,7 +56,7 @@ class PythonFeedback(Drive):
         self._controller = controller
 
     def at(self, step: int, q: Array, nu: Array, t: float) -> None:
-        """Its result must have as many entries as that of the first call."""
+        """Call the function; its result must have as many entries as that of the first call."""
         found = _result(self._where, self._controller(q, nu, t), self._place.shape)
         np.copyto(self._place, found)
 
@@ -73,7 +73,7 @@ class CompiledFeedback(Drive):
         self._t, self._u = np.empty((*rows, 1)), np.empty((*rows, size))
 
     def at(self, step: int, q: Array, nu: Array, t: float) -> None:
-        """Runs compiled code, which writes into memory that is allocated already."""
+        """Run the compiled code, which writes into memory that is already allocated."""
         self._t[...] = t
         given = {"q": q, "nu": nu}
         values = [self._t if name == "t" else _rows_of(given[name], self._u) for name in self._names]
@@ -86,23 +86,23 @@ def _rows_of(x: Array, like: Array) -> Array:
 
 
 class Driven(NamedTuple):
-    """The forces of a motion, and what fills them."""
+    """The array of forces of a motion, and the drive that writes into it."""
 
     tau: Array
     """(..., nv), or (..., m) for inputs of the robot."""
     inputs: dict[str, str]
-    """Says that tau are inputs, if they are."""
+    """The option that says that tau are inputs of the robot; empty if they are generalized forces."""
     drive: Drive
 
 
 def open_loop(robot: Robot, where: str, controls: NDArray[Any], shape: tuple[int, ...]) -> Driven:
-    """Controls (..., steps, size) for robots of the leading axes `shape`."""
+    """The drive by controls (..., steps, size), for robots with the leading axes `shape`."""
     tau, inputs = _memory(robot, where, shape, controls.shape[-1])
     return Driven(tau, inputs, OpenLoop(where, tau, controls))
 
 
 def feedback(robot: Robot, where: str, controller: Any, q: Array, nu: Array, t: float) -> Driven:
-    """A feedback; a Python function is called once, to see how many torques it gives."""
+    """The drive by a feedback; a Python function is called once to find out how many torques it returns."""
     kernel = getattr(controller, "kernel", None)
     if isinstance(kernel, Kernel):
         _check_compiled(robot, where, kernel)
@@ -118,7 +118,7 @@ def feedback(robot: Robot, where: str, controller: Any, q: Array, nu: Array, t: 
 
 
 def _memory(robot: Robot, where: str, shape: tuple[int, ...], size: int) -> tuple[Array, dict[str, str]]:
-    """Forces of zero, in the convention of `Robot.step`, that `size` numbers a robot are to go to."""
+    """An array of zero forces, in the convention of `Robot.step`, for controllers that give `size` numbers per robot."""
     forces, inputs = generalized(robot, where, np.zeros((*shape, size)))
     wanted = robot.m if inputs.get("inputs") == "u" else robot.nv
     if forces.shape[-1] != wanted:
@@ -128,7 +128,7 @@ def _memory(robot: Robot, where: str, shape: tuple[int, ...], size: int) -> tupl
 
 
 def _check_compiled(robot: Robot, where: str, kernel: Kernel) -> None:
-    """A compiled feedback takes q, nu and t, or some of them, and gives one vector."""
+    """Refuse a compiled feedback unless its arguments are among q, nu and t, and it returns one vector."""
     sizes = {"q": robot.nq, "nu": robot.nv, "t": 1}
     expected = ", ".join(f"{name} ({size})" for name, size in sizes.items())
     for i in kernel.task.inputs:

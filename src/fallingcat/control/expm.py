@@ -31,7 +31,7 @@ def expm(A: Array) -> Array:
     norms = sizes.max(axis=-1, initial=0.0)
     finite = np.isfinite(norms)
     _, exponents = np.frexp(np.where(finite, norms, 0.0) / THETA)
-    halvings = np.maximum(exponents, 0)  # at least as many as are needed
+    halvings = np.maximum(exponents, 0)  # how often A is halved, at least as often as needed
     E = _series(np.ldexp(np.where(finite[:, None, None], A, 0.0), -halvings[:, None, None]))
     for k in range(int(halvings.max(initial=0))):
         more = halvings > k

@@ -1,4 +1,4 @@
-"""Optimal control along a motion: the iterative linear-quadratic regulator, on the group of states, within limits.
+"""Optimal control along a motion: the iterative linear-quadratic regulator, on the group of states, with limits of the controls.
 
 Li and Todorov (2004), *Iterative linear quadratic regulator design for nonlinear biological movement systems*; limits of the
 controls, the schedule of the regularisation and the line search as in Tassa, Mansard and Todorov (2014), *Control-limited
@@ -8,7 +8,7 @@ chart of rotations enters: the motion has the exact derivatives of `Robot.discre
 
     dz = D dx,   D = diag(Jr(z_q)^-1, 1),   with the right Jacobian Jr of the group.
 
-Second derivatives of the motion and of z are left out (Gauss and Newton): what a step minimises is convex.
+Second derivatives of the dynamics and of z are neglected (Gauss-Newton), so that each step minimises a convex function.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ STEP_LENGTHS = 0.5 ** np.arange(12.0)
 LEAST_GAIN = 1e-4
 """The share of the decrease predicted by the quadratic model that a step has to reach to be accepted."""
 SOFTEST, STIFFEST, FACTOR = 0.1, 1e15, 2.0
-"""Regularisation in units of R: below the first there is none, above the second it is given up; and how fast it changes."""
+"""Regularisation in units of R: below SOFTEST it is zero, above STIFFEST the search ends; FACTOR sets how fast it changes."""
 ROUNDING = 1e-14
-"""Relative rounding of the cost; also the errors of states, in m and rad, below which they do not count."""
+"""Relative rounding error of the cost; also the size of state errors, in m and rad, below which they are ignored."""
 
 CONVERGED = "converged: what a step can gain is within the tolerance"
 STUCK = "not converged: no step makes the cost smaller"
@@ -46,7 +46,7 @@ USED_UP = "not converged: max_iterations are used up"
 
 @dataclass(frozen=True, eq=False)
 class OptimalControl:
-    """A motion of least cost, and the feedback that stays best when the state is off by a little."""
+    """A motion of least cost, and the feedback that is optimal for small deviations from it."""
 
     trajectory: Trajectory
     """The motion, T + 1 states: `robot.rollout` under the controls."""
@@ -57,12 +57,12 @@ class OptimalControl:
     the sign of `fc.dlqr`. Rows of controls that are held at a limit are zero."""
     cost: float
     costs: Array
-    """(steps + 1,): of the first motion, and after every step that was taken. They fall."""
+    """(steps + 1,): the cost of the first motion and after every accepted step, decreasing."""
     iterations: int
-    """Backward passes with a line search after them, also those that found no step."""
+    """Number of backward passes with a line search, including those whose line search found no step."""
     converged: bool
     reason: str
-    """Why it ended, in words."""
+    """Why the iteration ended, in words."""
 
 
 def ilqr(
@@ -105,7 +105,7 @@ def ilqr(
     for iterations in range(most + 1):
         policy, little = _backward(problem, motion, near, mu), least * motion.cost + nothing
         if policy.gain(1.0) <= little:
-            exact = _backward(problem, motion, near, 0.0) if mu else policy  # a stiff step gains little anywhere
+            exact = _backward(problem, motion, near, 0.0) if mu else policy  # a regularised step gains little anywhere
             if exact.gain(1.0) <= little:
                 reason = CONVERGED
                 break
@@ -121,7 +121,7 @@ def ilqr(
         mu = mu * growth if mu * growth >= SOFTEST else 0.0
         motion, near = better, _around(problem, better)
         costs.append(motion.cost)
-    gains = _backward(problem, motion, near, 0.0).K  # of the last motion, without regularisation
+    gains = _backward(problem, motion, near, 0.0).K  # feedback along the last motion, without regularisation
     trajectory = robot.rollout(problem.q, problem.nu, motion.u, problem.dt, method)
     return OptimalControl(trajectory, motion.u, gains, motion.cost, np.array(costs), iterations, reason == CONVERGED, reason)
 
@@ -131,7 +131,7 @@ def ilqr(
 
 
 class _Motion(NamedTuple):
-    """States (T + 1, ...), controls (T, m), and what they cost."""
+    """States (T + 1, ...), controls (T, m), and their cost."""
 
     q: Array
     nu: Array
@@ -140,7 +140,7 @@ class _Motion(NamedTuple):
 
 
 class _Expansion(NamedTuple):
-    """Around a motion, for all steps: dx+ = A dx + B du, and the derivatives of the cost l."""
+    """The expansion around a motion at all steps: dx+ = A dx + B du, and the first and second derivatives of the cost l."""
 
     A: Array
     B: Array
@@ -150,7 +150,7 @@ class _Expansion(NamedTuple):
 
 
 class _Policy(NamedTuple):
-    """du = length k + K dx, and what the quadratic model says of k: how the cost begins to change, and how that bends."""
+    """du = length k + K dx, and the first and second derivative of the model's cost by the step length."""
 
     k: Array
     K: Array
@@ -184,7 +184,7 @@ def _around(problem: Problem, motion: _Motion) -> _Expansion:
 
 
 def _backward(problem: Problem, motion: _Motion, near: _Expansion, mu: float) -> _Policy:
-    """From the end to the start. V is the cost from a state on, Q that of a step and of what follows, as functions of dx and du.
+    """The backward pass. V is the cost-to-go of a state, Q the cost of a step and all that follows, as functions of dx and du.
 
     The regularisation is measured in R, so that units of inputs do not matter. It makes k and K small; V is what they cost
     in the model as it is (Tassa et al., eq. 7).
@@ -212,11 +212,11 @@ def _backward(problem: Problem, motion: _Motion, near: _Expansion, mu: float) ->
 
 
 def _forward(problem: Problem, motion: _Motion, policy: _Policy) -> _Motion | None:
-    """The best of the motions with all step lengths, which are robots side by side; None if no step gains enough."""
+    """The best of the motions with all step lengths, computed as a batch of robots; None if no step gains enough."""
     robot, lengths = problem.robot, STEP_LENGTHS[:, None]
     q, nu, u = (np.empty((len(x), len(lengths), x.shape[-1])) for x in motion[:3])
     q[0], nu[0] = problem.q, problem.nu
-    with np.errstate(over="ignore", invalid="ignore"):  # long steps may give states that are not finite, and are not taken
+    with np.errstate(over="ignore", invalid="ignore"):  # long steps may give states that are not finite; those are not accepted
         for i in range(len(u)):
             dx = robot.state_minus(motion.q[i], motion.nu[i], q[i], nu[i])
             u[i] = motion.u[i] + lengths * policy.k[i] + dx @ policy.K[i].T

@@ -1,4 +1,4 @@
-"""What `fc.ilqr` is asked: a robot, where it starts, what costs how much, and within which limits."""
+"""The problem that `fc.ilqr` solves: a robot, its first state, the cost, and the limits of the controls."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Problem:
     q: Array
     nu: Array
     controls: Array
-    """(T, m): where to start."""
+    """(T, m): the initial guess."""
     dt: float
     method: str
     goal_q: Array
@@ -41,10 +41,10 @@ class Problem:
     goal_nu: Array
     """(T + 1, nv)"""
     Q: Array
-    """(T + 1, 2nv, 2nv): the last one is that of the end."""
+    """(T + 1, 2nv, 2nv): the weights of the state at every time; the last is that of the final state."""
     R: Array
     reference: Array
-    """(T, m), as the limits."""
+    """(T, m): the controls that cost nothing; the limits have the same shape."""
     lower: Array
     upper: Array
 
@@ -60,7 +60,7 @@ def problem_of(
     robot: Robot, q: Any, nu: Any, controls: Any, dt: Any, target: Any, Q: Any, R: Any, Q_final: Any, method: Any, limits: Any,
     reference: Any,
 ) -> Problem:  # fmt: skip
-    """The problem of arguments, which are checked."""
+    """The problem that the arguments of `fc.ilqr` describe, after checking them."""
     check_choice("method", method, METHODS)
     h, u = step_length(dt, "ilqr"), real_array("ilqr: controls", controls)
     if u.ndim != 2 or not u.size or u.shape[1] not in (robot.m, robot.nv):
@@ -101,7 +101,7 @@ def _weight(name: str, value: Any, size: int, positive: bool = False) -> Array:
 
 
 def _limits(limits: Any, u: Array) -> tuple[Array, Array]:
-    """Lower and upper ones, (T, m) each, with the controls between them."""
+    """The lower and upper limits, (T, m) each; refused unless the controls u lie between them."""
     try:
         pair = (-np.inf, np.inf) if limits is None else limits
         low, high = pair
@@ -123,7 +123,7 @@ def _limits(limits: Any, u: Array) -> tuple[Array, Array]:
 
 
 def _target(robot: Robot, target: Any, T: int, dt: float) -> tuple[Array, Array]:
-    """A state for each time."""
+    """The target as arrays: q (T + 1, nq) and nu (T + 1, nv)."""
     times = getattr(target, "t", None)
     try:
         q, nu = target if times is None else (target.q, target.nu)

@@ -1,11 +1,11 @@
-"""Configurations in which frames are where they are wanted: Levenberg and Marquardt's method on the group of configurations.
+"""Inverse kinematics: the Levenberg-Marquardt method on the group of configurations.
 
 The error of a frame is r = (p - p*, log(R*^T R)), in metres along the world's axes and radians, and along dq
 
     dr = (R J_v dq, Jr(w)^-1 J_w dq)      with w = log(R*^T R) and the body-fixed Jacobian (J_v; J_w) of the frame.
 
 The damping is mu |r|^2 (Yamashita and Fukushima 2001), which keeps convergence quadratic also where solutions are not isolated.
-A joint at its limit that the step would push further is held; what goes beyond limits is put back to them.
+A joint at its limit that the step would push beyond it is held; coordinates beyond their limits are clipped.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 LARGEST_STEP = 1.0
-"""Radians or metres that a coordinate moves in one step."""
+"""Largest change of a coordinate in one step, in radians or metres."""
 STIFFEST = 1e12
-"""Damping at which a start gives up: no step in any direction makes the error smaller."""
+"""Damping at which the descent from a start ends: no step in any direction makes the error smaller."""
 
 
 class InverseKinematics(NamedTuple):
@@ -98,7 +98,7 @@ class _Posture(NamedTuple):
 def _descend(
     problem: _Problem, q: Array, tolerance: float, steps: int, posture: _Posture | None
 ) -> tuple[Array, Array, NDArray[np.int64]]:
-    """Levenberg and Marquardt for all starts at once; each ends by itself. With a posture, steps end where they get small."""
+    """The Levenberg-Marquardt descent for all starts at once; each ends by itself, with a posture once its steps are small."""
     mu, spent = np.ones(len(q)), np.zeros(len(q), dtype=np.int64)
     r, J = problem.error(q, posture)
     alive = _norm(r) > tolerance
@@ -131,15 +131,15 @@ def _step(J: Array, r: Array, damping: Array) -> Array:
 
 @dataclass(frozen=True)
 class _Problem:
-    """Targets, and which coordinates may move where."""
+    """The targets, the coordinates that may move, and their limits."""
 
     robot: Robot
     targets: dict[str, tuple[Array, int]]
-    """Poses, with 2 axes of their own, or positions, with 1."""
+    """Frame name -> (target, number of its own axes): 2 for a pose (..., 4, 4), 1 for a position (..., 3)."""
     moves: NDArray[np.bool_]
     """(nv,)"""
     q_at: NDArray[np.intp]
-    """Coordinates that have limits, and add like velocities."""
+    """Entries of q that may have limits: coordinates that simply add, as those of revolute and prismatic joints."""
     nu_at: NDArray[np.intp]
     lower: Array
     upper: Array
@@ -161,7 +161,7 @@ class _Problem:
         return cls(robot, found, moves, np.array(q_at, dtype=np.intp), np.array(nu_at, dtype=np.intp), bounds[:, 0], bounds[:, 1])
 
     def spread(self, shape: tuple[int, ...]) -> _Problem:
-        """With targets for every start, in rows."""
+        """The same problem with the targets broadcast to all starts, as rows."""
         rows = {
             name: (np.broadcast_to(x, (*shape, *x.shape[x.ndim - core :])).reshape(-1, *x.shape[x.ndim - core :]), core)
             for name, (x, core) in self.targets.items()
@@ -169,14 +169,14 @@ class _Problem:
         return _Problem(self.robot, rows, self.moves, self.q_at, self.nu_at, self.lower, self.upper)
 
     def inside(self, q: Array) -> Array:
-        """Within limits, where the joint may move."""
+        """q clipped to the limits, in place, for the joints that may move."""
         free = self.moves[self.nu_at]
         at = self.q_at[free]
         q[:, at] = np.clip(q[:, at], self.lower[free], self.upper[free])
         return q
 
     def held(self, q: Array, r: Array, J: Array) -> Array:
-        """J without the columns of joints at limits that the steepest descent would push further."""
+        """J with zero columns for joints at a limit that the steepest descent would push beyond it."""
         downhill = -np.einsum("kij,ki->kj", J, r)[:, self.nu_at]
         x = q[:, self.q_at]
         at_limit = ((x <= self.lower) & (downhill < 0.0)) | ((x >= self.upper) & (downhill > 0.0))

@@ -1,8 +1,8 @@
-"""The methods of `steps` in place: what loops in time run, with all memory allocated before the first step.
+"""The integration methods of `steps`, in place, for loops in time: all memory is allocated before the first step.
 
 The rows of K are the rates k = (nu, FD) of the stages; coordinates of a stage move by w[0] along their group, velocities by
-w[1]. Every sum is one of whole arrays in a fixed order: a robot moves to the same bits alone and among others, in one step and in
-a rollout.
+w[1]. Sums are taken over whole arrays in a fixed order, so that results have the same bits for one robot and for a batch, for one
+step and for a rollout.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class March:
         robot, shape = motion.robot, motion.nu.shape[:-1]
         self.rows: tuple[int, ...] = (math.prod(shape),) if shape else ()
         self.tau = motion.tau.reshape(*self.rows, motion.tau.shape[-1])
-        """Held during a step; a loop writes the next ones here."""
+        """The torques, constant during a step; a loop writes those of the next step here."""
         self._robot, self._inputs = robot, motion.inputs
         self._by_inputs = motion.inputs.get("inputs") == "u"
         self._forces = _flat_forces(motion.forces, self.rows)
@@ -41,11 +41,11 @@ class March:
 
     @property
     def acceleration(self) -> Array:
-        """FD at the state that the last step started from, or of the last `start`; the next step overwrites it."""
+        """The acceleration at the state of the last `start`, or at which the last step began; the next step overwrites it."""
         return self._a[0]
 
     def start(self, q: Array, nu: Array) -> None:
-        """The first stage, with which every step begins: k1 = (nu, FD)."""
+        """Compute the first stage of a step: k1 = (nu, FD)."""
         self._nu[0][...] = nu
         self._rate(0, q)
 
@@ -59,10 +59,10 @@ class March:
         return tuple(a.reshape(*self.rows, a.shape[-1]) for a in arrays)
 
     # -----------------------------------------------------------------------------------------------------------------
-    # What methods consist of
+    # Operations of the methods
 
     def _rate(self, stage: int, q: Array) -> None:
-        """k = (nu, FD) of a stage whose velocity is there."""
+        """Compute FD of a stage, whose velocity is already in place, for k = (nu, FD)."""
         nu, a = self._nu[stage], self._a[stage]
         if self._by_inputs:
             self._robot._run("forward_dynamics", (q, nu, self.tau), a, self._forces.get("wrenches"), **self._inputs)
@@ -77,7 +77,7 @@ class March:
             np.add(self._w, self._term, out=self._w)
 
     def _plus(self, q: Array, nu: Array, to_q: Array, to_nu: Array) -> None:
-        """The state moved along w."""
+        """Write the state (q, nu) moved along w."""
         self._robot.integrate(q, self._w[0], out=to_q)
         np.add(nu, self._w[1], out=to_nu)
 
@@ -122,12 +122,12 @@ def _rk4(march: March, q: Array, to_q: Array, to_nu: Array) -> None:
 METHODS: dict[str, tuple[int, Callable[[March, Array, Array, Array], None]]] = {
     "euler": (1, _euler), "midpoint": (2, _midpoint), "rk4": (4, _rk4),
 }  # fmt: skip
-"""Stages, and the method from the first stage on."""
+"""Name -> the number of stages, and the function that completes a step after its first stage."""
 FACTORS = (1.0, 1 / 2, -1 / 2, 1 / 4, 1 / 6, -1 / 12)
 
 
 def _factor(value: Array, shape: tuple[int, ...], rows: tuple[int, ...]) -> Array:
-    """A multiple of dt, (..., 1), for all rows: one number where it is the same for all."""
+    """A multiple of dt, (..., 1), as rows; a single number if it is the same for all."""
     if value.size == 1:
         return np.array(value.item())
     return np.ascontiguousarray(np.broadcast_to(value, (*shape, 1)).reshape(*rows, 1))

@@ -1,4 +1,4 @@
-"""Numbers that options of iterations are: how exact, how often."""
+"""Checks of numbers that are options of iterations: tolerances and counts."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ mu' = N^-1 h'. With e = log(H'^-1 H), g = Jr(e)^-T e, a constant Q > 0, f the kn
 
     dH'/dt = H' hat(Ad(H'^-1 H) (mu' - A_l r + K g)),      dh'/dt = f + k^2 Q N^-T g.
 
-A_l r is known, so de/dt = Jr(e)^-1 (mu - mu' - K g), and V = k^2 |e|^2 / 2 + <h - h', Q^-1 (h - h')> / 2 has
-dV/dt = -k^2 <g, K g>: while e stays off half a turn it goes to zero, and mu' to mu with it.
+As A_l r is known, de/dt = Jr(e)^-1 (mu - mu' - K g), and V = k^2 |e|^2 / 2 + <h - h', Q^-1 (h - h')> / 2 has
+dV/dt = -k^2 <g, K g>: while e stays away from half a turn it converges to zero, and mu' to mu.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class LockedVelocityObserver:
         self._Q = np.concatenate([np.full((*batch, 3), robot.mass), J], axis=-1) ** 2
         guess = np.zeros(6) if mu is None else numbers(WHO, "mu", mu, "(..., 6)", (6,))
         self.pose: Array = np.array(np.broadcast_to(self._q, (*batch, robot.nq)))
-        """(..., nq): the estimated pose of the base, with a shape that does not matter."""
+        """(..., nq): a configuration with the estimated pose of the base; its shape is not used."""
         self.momentum: Array = np.array(np.broadcast_to(_applied(self._N, guess), (*batch, 6)))
         """(..., 6): the estimated momentum about the centre of mass, in the axes of the world."""
 
@@ -105,7 +105,7 @@ class LockedVelocityObserver:
         )
 
     def _momentum_matrix(self, q: Array) -> Array:
-        """N, with h = N mu: the momentum of the robot with its joints locked."""
+        """N, (..., 6, 6), with h = N mu: the momentum of the robot with its joints locked."""
         return np.ascontiguousarray(self.robot.centroidal_momentum_matrix(q)[..., :6])
 
     def _force(self, q: Array, F: Array) -> Array:
@@ -122,7 +122,7 @@ class LockedVelocityObserver:
         return self.rate * np.sqrt(w), U
 
     def _of_base(self, x: Array) -> Array:
-        """A displacement of the base alone."""
+        """A displacement (..., nv) of the base alone, from its six entries x."""
         return np.concatenate([x, np.zeros((*x.shape[:-1], self.robot.n))], axis=-1)
 
 

@@ -1,4 +1,4 @@
-"""What control makes of two poses: their distance, its gradient, and numbers that must be right."""
+"""The error between two poses and its gradient, and checks of arguments, for observers and pose tracking."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def error(robot: Robot, q0: Array, q1: Array, weight: Array | float = 1.0) -> tu
 
 
 def numbers(who: str, name: str, value: ArrayLike, expected: str, last: tuple[int, ...] = (), positive: bool = False) -> Array:
-    """An array of finite floats that ends in some shape."""
+    """The value as an array of finite floats whose last axes are `last`; refused otherwise."""
     try:
         found = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The acceleration that leads a frame to a pose that moves: feedback on SE(3) for task-space control."""
+"""The acceleration with which a frame tracks a moving pose: feedback on SE(3) for task-space control."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def track_pose(
 
     makes (|V_e|^2 + |k e|^2) / 2 fall with 2 <V_e, k V_e>: critically damped near the pose, and from all poses but those half a
     turn away.
-    All is body-fixed in the frame. Leading axes are batches.
+    All twists are body-fixed in the frame. Leading axes are batches.
 
     >>> a = fc.track_pose(robot, q, nu, "hand", H_d, rate=3.0)
     >>> tau = robot.task_space_torque(q, nu, a, np.zeros(robot.n), "hand")
@@ -52,7 +52,7 @@ def track_pose(
     H_d = numbers(WHO, "pose", pose, "(..., 4, 4)", (4, 4))
     H, V = robot.frame_pose(q, frame), robot.frame_velocity(q, nu, frame)
     _, s = robot.split(robot.neutral())
-    there, here = robot.configuration(H_d, s), robot.configuration(H, s)  # a base in place of the frame
+    there, here = robot.configuration(H_d, s), robot.configuration(H, s)  # as poses of the base, so that `error` applies
     _, g = error(robot, there, here, k**2)
     X = _adjoint(np.asarray(np.linalg.solve(H, H_d), dtype=np.float64))  # Ad(E^-1)
     V_d, a_d = (X @ V_d[..., None])[..., 0], (X @ a_d[..., None])[..., 0]

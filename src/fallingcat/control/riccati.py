@@ -2,7 +2,7 @@
 
 Structured doubling (Chu, Fan, Lin and Wang 2004, of discrete time; Chu, Fan and Lin 2005, which takes continuous time there by
 a Cayley transform), whose steps double the horizon of the optimal cost; then Newton's method (Kleinman 1968) in the form of
-corrections, by which the residual decides about the last digits, not the condition of the steps before.
+corrections, so that the accuracy of the result depends on the residual, not on the condition of the doubling steps.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Array = NDArray[np.float64]
 DOUBLINGS = 60
 CORRECTIONS = 3
 SMALL = 1e-8
-"""Relative bounds: on residuals, and on singular values below which no input reaches a mode."""
+"""Relative bound on residuals, and on singular values: below it a mode counts as not controllable."""
 ASYMMETRY = 1e-9
-"""The largest asymmetry of a weight, relative, that counts as rounding."""
+"""The largest relative asymmetry of a weight that is taken for rounding."""
 
 
 class Regulator(NamedTuple):
-    """u = -K z is the feedback of least cost, and z^T P z what it costs from z on."""
+    """The feedback u = -K z of least cost, and the matrix P of its cost z^T P z from a state z on."""
 
     K: Array
     """(..., m, n)"""
@@ -73,7 +73,7 @@ class _System(NamedTuple):
 
 class _Discrete(_System):
     def first(self) -> Array:
-        """P by doubling, from the horizon of one step."""
+        """P by doubling, starting from a horizon of one step."""
         return _doubled(self.A, self.G, self.Q)
 
     def gain(self, P: Array) -> Array:
@@ -91,7 +91,7 @@ class _Discrete(_System):
         return _norm(P) + _norm(self.Q) + _norm(self.A) ** 2 * _norm(P)
 
     def growth(self, A: Array) -> Array:
-        """The growth of every mode, above zero where it does not decay."""
+        """The growth of every mode, |eigenvalue| - 1: negative if it decays."""
         return np.asarray(np.abs(np.linalg.eigvals(A)) - 1.0)
 
 
@@ -107,7 +107,7 @@ class _Continuous(_System):
         return _doubled(one + 2.0 * c * np.linalg.inv(_T(W)), _symmetric(G), _symmetric(H))
 
     def _shift(self) -> Array:
-        """c of the Cayley transform, (...): between the slowest and the fastest closed loop, and away from the modes of A."""
+        """c of the Cayley transform, (...): between the slowest and the fastest closed-loop mode, away from the modes of A."""
         H = np.concatenate([np.concatenate([self.A, -self.G], -1), np.concatenate([-self.Q, -_T(self.A)], -1)], -2)
         modes = np.linalg.eigvals(H)
         fastest = np.maximum(np.abs(modes).max(axis=-1), 1e-300)
@@ -138,12 +138,12 @@ class _Continuous(_System):
         return 2.0 * _norm(self.A) * _norm(P) + _norm(self.Q) + _norm(P @ self.G @ P)
 
     def growth(self, A: Array) -> Array:
-        """The growth of every mode, above zero where it does not decay."""
+        """The growth of every mode, the real part of its eigenvalue: negative if it decays."""
         return np.asarray(np.linalg.eigvals(A).real)
 
 
 def _doubled(A: Array, G: Array, H: Array) -> Array:
-    """The limit of H: its steps are those of a cost over 1, 2, 4, 8, ... steps of time."""
+    """The limit of the doubling recursion: H is the cost over horizons of 1, 2, 4, 8, ... steps."""
     one = np.eye(A.shape[-1])
     for _ in range(DOUBLINGS):
         W = one + G @ H
@@ -187,11 +187,11 @@ def _solved(system: _Discrete | _Continuous) -> Regulator:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is refused
+# Refusals
 
 
 def _check_result(where: str, system: _Discrete | _Continuous, P: Array, K: Array) -> None:
-    """Raise where the loop does not decay, or the equation does not hold, and say which mode is to blame."""
+    """Raise if the closed loop is unstable or the equation does not hold, and name the mode that causes it."""
     good = np.isfinite(P).all(axis=(-2, -1)) & np.isfinite(K).all(axis=(-2, -1))
     if good.all():
         good = _norm(system.residual(P, K)) <= SMALL * system.size(P)
@@ -240,7 +240,7 @@ def matrix(where: str, name: str, value: Any) -> Array:
 
 
 def weight(where: str, name: str, x: Array, positive: bool = False) -> Array:
-    """A symmetric weight of states, which is not negative, or of inputs, which is positive."""
+    """A symmetric weight; refused unless it is positive semidefinite (of states) or positive definite (of inputs)."""
     off = float(np.max(_norm(x - _T(x)) / np.maximum(_norm(x), 1e-300), initial=0.0))
     if off > ASYMMETRY:
         raise InputError(f"{where}: {name} is not symmetric", expected=f"{name} = {name}^T", got=f"off by {off:.3g}, relative")

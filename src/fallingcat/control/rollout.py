@@ -1,4 +1,4 @@
-"""Many steps of a robot, or of many robots side by side: the loop in time, with all memory allocated before the first step."""
+"""Rollouts of a robot, or of a batch of robots: the loop in time, with all memory allocated before the first step."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Controls = ArrayLike | drives.Controller
 
 
 class Samples(NamedTuple):
-    """States along a motion, and the accelerations in them."""
+    """States along a motion, and the accelerations at these states."""
 
     q: Array
     """(..., times, nq)"""
     nu: Array
     """(..., times, nv)"""
     dnu: Array
-    """(..., times, nv): under the torques from that time on."""
+    """(..., times, nv): under the torques that are applied from that time on."""
 
 
 def rollout(
@@ -51,7 +51,7 @@ def rollout(
 
 
 def _march(motion: Motion, drive: drives.Drive, method: str, h: float, kept: int, every: int) -> Samples:
-    """The loop. States that are kept are written where they stay, those between two of them in turns to two places."""
+    """Run the loop. States that are kept are written to their final place, those in between alternately to two buffers."""
     march = March(motion, method)
     stay = _States(kept + 1, motion, march)
     between = _States(2 if every > 1 else 0, motion, march)
@@ -74,7 +74,7 @@ def _march(motion: Motion, drive: drives.Drive, method: str, h: float, kept: int
 
 
 class _State(NamedTuple):
-    """One state of all robots: as rows to be written, and as a feedback sees it, which may not write to it."""
+    """One state of all robots: as rows to write to, and as the read-only views that a feedback gets."""
 
     q_row: Array
     nu_row: Array
@@ -83,7 +83,7 @@ class _State(NamedTuple):
 
 
 class _States:
-    """Memory for so many states of all robots."""
+    """Memory for `count` states of all robots."""
 
     def __init__(self, count: int, motion: Motion, march: March) -> None:
         self.q, self.nu = np.empty((count, *motion.q.shape)), np.empty((count, *motion.nu.shape))
@@ -102,7 +102,7 @@ class _States:
 
 
 def step_counts(controls: Any, every: Any, steps: Any) -> tuple[int, int]:
-    """How many steps there are, and how many states after the first are kept."""
+    """The number of steps, and the number of states after the first that are kept."""
     number = _positive_integer("every", every)
     if library(controls) and not isinstance(getattr(controls, "shape", None), tuple):
         raise InputError("rollout: controls are not an array", expected="an array of Dask or xarray", got=type(controls).__name__)
@@ -135,7 +135,7 @@ def _positive_integer(name: str, value: Any) -> int:
 
 
 def step_length(dt: Any, where: str = "rollout") -> float:
-    """One positive number: all robots share their times."""
+    """dt as one positive number: all robots have the same time step."""
     if type(dt) is not float:
         refuse_non_numpy(where, "dt", dt)
     try:
@@ -148,7 +148,7 @@ def step_length(dt: Any, where: str = "rollout") -> float:
 
 
 def _driven(robot: Robot, q: Any, nu: Any, controls: Any, h: float, wrenches: Any) -> tuple[Motion, drives.Drive]:
-    """The motion at its start with all robots side by side, and what drives it."""
+    """The motion at its start, broadcast to all robots, and the drive of its torques."""
     if callable(controls):
         motion = start(robot, "rollout", q, nu, h, wrenches)
         tau, inputs, drive = drives.feedback(robot, "rollout", controls, motion.q, motion.nu, 0.0)
@@ -160,12 +160,12 @@ def _driven(robot: Robot, q: Any, nu: Any, controls: Any, h: float, wrenches: An
 
 
 def start(robot: Robot, where: str, q: Any, nu: Any, h: float, wrenches: Any, leading: tuple[int, ...] = ()) -> Motion:
-    """A motion without torques yet: arguments checked, and all robots in the leading axes."""
+    """A motion with checked arguments and all robots in its leading axes; its torques are still zero."""
     forces = None if wrenches is None else robot._on_bodies(where, wrenches)
     task, values, _ = task_of(robot, where, (q, nu, np.zeros((*leading, robot.nv))), forces, Step)
     _, motion = prepared(robot, task, values, forces, {}, h, None, derivatives=False)
     robots = np.broadcast_shapes(np.shape(q)[:-1], np.shape(nu)[:-1], leading)
-    if motion.nu.shape[:-1] != robots:  # an axis of times would pass for one of robots
+    if motion.nu.shape[:-1] != robots:  # else an axis of times would be taken for one of robots
         raise InputError(
             f"{where}: wrenches have more axes than there are robots", expected=f"(6,), or {(*robots, 6)}, held all the time",
             got=f"wrenches for {motion.nu.shape[:-1]} robots", hint="for wrenches that change, call step in a loop",

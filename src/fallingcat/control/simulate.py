@@ -1,11 +1,11 @@
-"""Motions to a tolerance: the method of Dormand and Prince, 5(4), on the group of configurations (Munthe-Kaas 1999).
+"""Simulation to a tolerance: the method of Dormand and Prince, 5(4), on the group of configurations (Munthe-Kaas 1999).
 
 Within a step q = integrate(q0, x), and the local coordinates x move by nu = Jr(x) x', so that (x, nu) is a vector like any other:
 
     x' = Jr(x)^-1 nu        nu' = FD(q, nu, tau(q, nu, t))
 
-The last stage is the rate at the end of the step and the first of the next one. All robots share their steps, of which the
-worst error decides.
+The last stage is the rate at the end of the step, and the first stage of the next one. All robots take the same steps, whose
+length the worst error determines.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ STAGES: tuple[tuple[float, ...], ...] = (
     (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
     (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
 )
-"""From the second stage on; the last one is the step of fifth order."""
+"""The coefficients of stages 2 to 7; the last row is the step of fifth order."""
 ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
-"""The step of fifth order minus that of fourth."""
+"""The coefficients of the step of fifth order minus those of fourth order."""
 
 TIGHTEST, LOOSEST = 1e-13, 1e-2
-"""Tolerances: below, rounding decides; above, the error is not known any more."""
+"""The range of tolerances: below it rounding dominates, above it the error estimate is no longer reliable."""
 LARGEST_TURN = 1.0
-"""Radians that a joint or the base turns in a step: local coordinates end at a full turn."""
+"""Largest rotation of a joint or the base in a step, in radians: local coordinates are singular at a full turn."""
 MOST_STEPS = 10**6
-"""Steps of one simulation at most."""
+"""The largest number of steps of one simulation."""
 
 
 class Point(NamedTuple):
@@ -109,7 +109,7 @@ class _Flow:
         self._motion, self._t = motion, t
         groups = [(b.nu_at, b.joint.motions()) for b in robot.model.bodies if not b.mimics and b.joint.motions() is not None]
         self._on_groups = np.array([at + k for at, entries in groups for k in range(len(entries or ()))], dtype=np.intp)
-        """Velocities of joints whose coordinates do not simply add, and of a floating base."""
+        """Entries of nu of a floating base and of joints whose coordinates do not simply add."""
         self._turns = np.array([at + k for at, entries in groups for k, e in enumerate(entries or ()) if e >= 3], dtype=np.intp)
 
     def begin(self) -> Point:
@@ -117,12 +117,12 @@ class _Flow:
         return Point(self._t, q, nu, self._acceleration(q, nu, self._t))
 
     def first_step(self, x: Point) -> float:
-        """A step in which the rates reach the size at which the method has about the tolerance as its error."""
+        """A first step length, from the velocities and accelerations, whose error is about the tolerance."""
         fastest = max(float(np.abs(part).max(initial=0.0)) for part in (x.nu, x.a))
         return float(self._rtol**0.2 / max(fastest, 1.0))
 
     def step(self, x: Point, h: float, end: float) -> tuple[Point, float]:
-        """The state after one step that keeps the tolerance and does not pass the end, and the length to try next."""
+        """The state after one step that meets the tolerance and does not pass the time `end`, and the length to try next."""
         while True:
             tried = min(h, self._longest(x))
             last = x.t + 1.001 * tried >= end
@@ -140,7 +140,7 @@ class _Flow:
         return LARGEST_TURN / turn if turn > 0.0 else math.inf
 
     def _attempt(self, x: Point, h: float, t: float) -> tuple[Point, float]:
-        """One step of fifth order, and how far it is from that of fourth in units of the tolerance."""
+        """One step of fifth order, and its difference from that of fourth order in units of the tolerance."""
         rates = [np.stack([x.nu, x.a])]
         for node, row in zip(NODES, STAGES, strict=True):
             dx, dnu = h * _sum(row, rates)
@@ -175,7 +175,7 @@ def _sum(weights: Sequence[float], rates: Sequence[Array]) -> Array:
 
 
 def _read_only(x: Array) -> Array:
-    """For a controller, which may not write to it."""
+    """A read-only view of x, for a controller."""
     view = x.view()
     view.flags.writeable = False
     return view

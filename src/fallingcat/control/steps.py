@@ -1,8 +1,8 @@
 """Steps of a robot in time, and their exact derivatives, on the group of states (paper 000, eq. 17).
 
 A state x = (q, nu) moves by x + w: q along its group with the first half of w, nu by adding the second half. Its rate is
-k(x) = (nu, FD(q, nu, tau)); torques and wrenches stay as they are during a step. Numbers take the methods of `march`; those
-below run on symbols and with derivatives: z = (z_H, z_s, z_v, z_r) before the step and the inputs u to z after it, by
+k(x) = (nu, FD(q, nu, tau)); torques and wrenches are constant during a step. Steps of plain numbers use the methods of `march`;
+those below run on symbols, and with derivatives of z = (z_H, z_s, z_v, z_r) after the step by z before it and the inputs u, by
 
     d(x + w) = Ad(exp(-w)) dx + J_r(w) dw.
 """
@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 
 
 class Step(NamedTuple):
-    """A state."""
+    """The state after a step."""
 
     q: Array
     """(..., nq)"""
@@ -177,16 +177,16 @@ class State:
 
 @dataclass(frozen=True)
 class Motion:
-    """What moves the state: the robot under its torques and wrenches."""
+    """A robot under its torques and wrenches, which determine the rate of its state."""
 
     robot: Robot
     q: Array
     nu: Array
     tau: Array
     forces: dict[str, Any]
-    """The argument `wrenches`, if there is one: without it calls are faster."""
+    """The keyword argument `wrenches`, if there are any: without it calls are faster."""
     inputs: dict[str, str]
-    """Says that tau are inputs, if they are."""
+    """The option that says that tau are inputs of the robot; empty if they are generalized forces."""
     dt: Array
     """(..., 1)"""
     derivatives: bool
@@ -231,20 +231,20 @@ class Motion:
         return State(q, nu, np.concatenate([upper, np.broadcast_to(lower, upper.shape)], axis=-2))
 
     def half(self, k: Tangent, lower: bool) -> Tangent:
-        """One half of a tangent, zeros in the other: what moves the velocity (lower) or the configuration."""
+        """A tangent with one half of k and zeros in the other: the half of the velocity (lower) or of the configuration."""
         nv = self.robot.nv
         keep = np.repeat([0.0, 1.0] if lower else [1.0, 0.0], nv)
         return Tangent(keep * k.value, keep[:, None] * k.slope if self.derivatives else k.slope)
 
     def velocity(self, x: State) -> Tangent:
-        """(nu, 0) of a state, without its dynamics."""
+        """The tangent (nu, 0) of a state, which does not evaluate the dynamics."""
         nv = self.robot.nv
         slope = np.concatenate([x.slope[..., nv:, :], 0.0 * x.slope[..., nv:, :]], axis=-2) if self.derivatives else x.slope
         return Tangent(np.concatenate([x.nu, np.zeros_like(x.nu)], axis=-1), slope)
 
 
 def _product(A: Any, B: Array) -> Any:
-    """A B; of one traced matrix a product that stays a loop in the compiled code."""
+    """A B; if A is traced, a product that stays a loop in the compiled code."""
     if A.dtype != object and B.dtype != object:
         return matmul(A, B)
     if A.ndim != 2 or B.ndim != 2:
@@ -294,7 +294,7 @@ def _scheme(method: str, known: Mapping[str, Any]) -> Any:
 def generalized(robot: Robot, name: str, tau: Any) -> tuple[Any, dict[str, str]]:
     """Generalized forces, or the inputs of a robot that has its own, and the option that says which they are.
 
-    Joint torques (..., n) get a base wrench of zero before them; what fits nowhere stays as it is, to be refused.
+    Joint torques (..., n) get a base wrench of zero before them; arrays of other sizes are returned unchanged and refused later.
     """
     if type(tau) is not np.ndarray:
         refuse_non_numpy(name, "tau", tau)

@@ -18,7 +18,7 @@ Angular = Literal["body", "world"]
 
 @dataclass(frozen=True)
 class Convention:
-    """One library's way of writing."""
+    """The conventions of one library for the state of a robot."""
 
     library: str
     position_at: tuple[int, int, int] = (0, 1, 2)
@@ -28,7 +28,7 @@ class Convention:
     spherical_at: tuple[int, int, int, int] = (0, 1, 2, 3)
     """Places of x y z w among the coordinates of a spherical joint."""
     real_parts_last: bool = False
-    """Does the w of every quaternion stand behind all other coordinates of the robot?"""
+    """Does the w of every quaternion come after all other coordinates of the robot?"""
     linear: Linear = "body"
     angular: Angular = "body"
     angular_first: bool = False
@@ -40,9 +40,9 @@ class Convention:
     any_base: bool = False
     """Can any link be the base, as here? Otherwise it is the root of the description."""
     joints: frozenset[str] = frozenset()
-    """The types of joints with several degrees of freedom that it shares with this library."""
+    """The types of joints with several degrees of freedom that both libraries have."""
     no_joints: frozenset[str] = frozenset()
-    """Names in its list of joints that stand for none of the description."""
+    """Names in its list of joints that are not joints of the description."""
 
 
 PINOCCHIO = Convention(

@@ -1,6 +1,6 @@
-"""One object per robot and library that takes states, accelerations, forces and matrices there and back.
+"""Converters, one per robot and library: states, accelerations, forces and matrices to that library's conventions and back.
 
-Their velocity is v = T(q) nu, where T permutes, and turns the base's twist. Everything else follows:
+Their velocity is v = T(q) nu, where T permutes the entries and turns the base's twist to other axes. Everything else follows:
 
     v = T nu        dv/dt = T dnu + dT/dt nu        tau' = T^-T tau        M' = T^-T M T^-1        J' = J T^-1
 """
@@ -38,7 +38,7 @@ class PoseAndJoints(NamedTuple):
 
 
 class _Places:
-    """The same as a list of `Place`, as arrays to index with."""
+    """A list of `Place` as arrays to index with."""
 
     def __init__(self, places: list[Place]) -> None:
         self.here = np.array([p.here for p in places], dtype=np.intp)
@@ -49,12 +49,12 @@ class _Places:
         self.plain = all(p.multiplier == 1.0 and p.offset == 0.0 for p in places)
 
     def values(self, x: Array) -> Array:
-        """What stands there, from our vector."""
+        """Their entries at these places, from our vector."""
         taken = x[..., self.here]
         return taken if self.plain else self.multiplier * taken + self.offset
 
     def back(self, x: Array, out: Array) -> None:
-        """Into our vector, from what stands there; joints that follow are left out."""
+        """Write our vector from their entries; joints that follow others are skipped."""
         out[..., self.here[self.own]] = x[..., self.there[self.own]]
 
 
@@ -138,12 +138,12 @@ class Converter:
         return self._turned(turns.twist_back, q, self._take(dnu) - self._drift(q, ours))
 
     def tau(self, q: ArrayLike, tau: ArrayLike) -> Array:
-        """Their generalized force T^-T tau, (..., nv). A joint that follows here gets none: its leader has it all."""
+        """Their generalized force T^-T tau, (..., nv); zero for joints that follow others here, as their leader has all of it."""
         q, tau = self._ours(q, tau)
         return self._place(self._turned(turns.wrench, q, tau), leaders_only=True)
 
     def from_tau(self, q: Any, tau: ArrayLike) -> Array:
-        """Our generalized force T^T tau'; what acts on a joint that follows here reaches its leader."""
+        """Our generalized force T^T tau'; forces on joints that follow others here are added to those of their leaders."""
         q, tau = self._theirs(q, tau)
         return self._turned(turns.wrench_back, q, self._gather(tau))
 
@@ -156,13 +156,13 @@ class Converter:
         return np.swapaxes(self.nu(q[..., None, :], np.eye(self._our_nv)), -1, -2)
 
     def jacobian(self, q: ArrayLike, J: ArrayLike) -> Array:
-        """J T^-1, (..., k, nv): the same twist, or whatever J gives, from their velocity."""
+        """J T^-1, (..., k, nv): the Jacobian of the same quantity with respect to their velocity."""
         self._refuse_followers("jacobian")
         q = self._checked("q", q, self._our_nq)
         return self.tau(q[..., None, :], J)
 
     def from_jacobian(self, q: Any, J: ArrayLike) -> Array:
-        """J' T, (..., k, nv)."""
+        """J' T, (..., k, nv): the Jacobian of the same quantity with respect to our velocity."""
         q = self.from_q(q)[..., None, :]
         J = self._checked("J", J, self.nv)
         q, J = _together(q, J)
@@ -181,7 +181,7 @@ class Converter:
     # -----------------------------------------------------------------------------------------------------------------
 
     def _turned(self, turn: Turn, q: Array, x: Array) -> Array:
-        """A vector in the order of our nu with the parts of floating and planar joints in the other axes."""
+        """A vector in the order of our nu, with the parts of floating and planar joints turned to the other axes."""
         if not self._turning:
             return x
         out = x.copy()
@@ -199,20 +199,20 @@ class Converter:
         return out
 
     def _place(self, x: Array, leaders_only: bool = False) -> Array:
-        """From the order of our nu to theirs."""
+        """A vector in the order of our nu, reordered to theirs."""
         out = np.zeros((*x.shape[:-1], self.nv))
         where = self._velocities
         out[..., where.there] = np.where(where.own, x[..., where.here], 0.0) if leaders_only else where.values(x)
         return out
 
     def _take(self, x: Array) -> Array:
-        """From their order to ours; joints that follow here are not read."""
+        """A vector in their order, reordered to ours; entries of joints that follow others here are not read."""
         out = np.empty((*x.shape[:-1], self._our_nv))
         self._velocities.back(x, out)
         return out
 
     def _gather(self, x: Array) -> Array:
-        """From their order to ours, forces of joints that follow added to those of their leaders."""
+        """Forces in their order, reordered to ours; those of joints that follow others are added to their leaders'."""
         out = np.zeros((*x.shape[:-1], self._our_nv))
         where = self._velocities
         for here, there, multiplier in zip(where.here, where.there, where.multiplier, strict=True):
@@ -251,7 +251,7 @@ class Converter:
 
 
 def _together(*arrays: Array) -> tuple[Array, ...]:
-    """The arrays with common leading axes."""
+    """The arrays, broadcast to common leading axes."""
     shapes = [x.shape[:-1] for x in arrays]
     try:
         shape = np.broadcast_shapes(*shapes)
@@ -261,7 +261,7 @@ def _together(*arrays: Array) -> tuple[Array, ...]:
 
 
 def _motions(joint: Turning) -> list[int]:
-    """The entries of a twist that a joint's velocity is."""
+    """The entries of a twist that the velocity of a joint consists of."""
     return [0, 1, 5] if joint.planar else [0, 1, 2, 3, 4, 5]
 
 

@@ -1,4 +1,4 @@
-"""Where every coordinate of this library's q and nu stands in another library's, and which joints have turning axes."""
+"""The place of every entry of this library's q and nu in another library's, and the joints whose axes differ."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Turning:
 
 @dataclass
 class Layout:
-    """All places, joint by joint in their order."""
+    """The places of all entries, joint by joint in the other library's order."""
 
     joint_names: tuple[str, ...]
     coordinates: list[Place] = field(default_factory=list)
@@ -116,7 +116,7 @@ def _planar(made: Layout, convention: Convention, body: Body, real_parts: list[i
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What cannot be converted
+# Joints that cannot be converted
 
 
 def _check_base(robot: Robot, convention: Convention) -> None:
@@ -138,7 +138,7 @@ def _check_type(robot: Robot, convention: Convention, name: str) -> None:
             hint=f"lock it, or leave it out with joints= when loading {robot.name!r}",
         )  # fmt: skip
     if joint.type == "planar" and tuple(joint.axis) != (0.0, 0.0, 1.0):
-        # In the plane of another normal, x and y are anyone's choice.
+        # In a plane with another normal the axes x and y are arbitrary, so that libraries may choose different ones.
         raise InputError(f"{convention.library}: planar joint {name!r}", expected="its axis along z", got=str(joint.axis))
 
 

@@ -1,10 +1,10 @@
-"""Twists and wrenches of a turning body in other axes (paper 004, Sec. II), and the rate of that change.
+"""Twists and wrenches of a body in other axes (paper 004, Sec. II), and the rate of the transformation T.
 
 With R and p the orientation and the origin of the body, a body-fixed twist (v, w) becomes
 
     linear: v (body), R v (world), R v + p x R w (inertial)        angular: w (body), R w (world)
 
-which is T (v, w). A wrench becomes T^-T (f, m), so that power stays what it is.
+which is T (v, w). A wrench becomes T^-T (f, m), so that the power is the same.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def wrench_back(c: Convention, H: Array, x: Array) -> Array:
 def drift(c: Convention, H: Array, x: Array) -> Array:
     """dT/dt x along the body-fixed twist x itself.
 
-    Only world axes at the body's own origin have one: dR/dt v = R (w x v). The angular part has none since w x w = 0,
-    nor has the inertial twist, since a twist's cross product with itself vanishes.
+    It is not zero only for world axes at the body's own origin: dR/dt v = R (w x v). The angular part is zero since w x w = 0,
+    and that of the inertial twist since the cross product of a twist with itself vanishes.
     """
     out = np.zeros(np.broadcast_shapes(H.shape[:-2], x.shape[:-1]) + (6,))
     if c.linear == "world":

@@ -53,7 +53,7 @@ def c_files(project: Project, parts: Sequence[Part]) -> dict[str, str]:
 
 
 def _comment(lines: Iterable[str]) -> str:
-    first, *others = lines  # the first stays a line, however long
+    first, *others = lines  # the first line is never wrapped
     wrapped = [first]
     for line in others:
         indent = " " * 6 if line.startswith(" ") else ""
@@ -108,7 +108,7 @@ extern "C" {{
 
 
 def numbers_of(part: Part) -> list[str]:
-    """What a call costs."""
+    """The comment lines on the cost of a call: operations and workspace."""
     return [f"{part.chosen.kernel.program.operations:,} floating-point operations.", *part.notes]
 
 
@@ -250,7 +250,7 @@ int main(void) {{
 
 
 def _check_one(project: Project, part: Part) -> str:
-    """One function; arguments have a prefix, so that they may have any name."""
+    """The code that checks one function; its variables have a prefix, so that arguments may have any name."""
     precision = project.precision
     states, results = vectors(project.robot, part.chosen, precision)
     arrays, inputs = part.written.arrays, len(part.chosen.kernel.task.inputs)

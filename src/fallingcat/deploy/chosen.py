@@ -1,4 +1,4 @@
-"""Which functions are exported: names with options, as words or in Python, and a user's own."""
+"""The functions to export: named with options, as words or in Python, and user-defined ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Chosen:
     """A function to be exported."""
 
     name: str
-    """Its name, which follows that of the robot; an identifier."""
+    """The name that follows that of the robot in C; an identifier."""
     kernel: Kernel
     summary: str
     """What it does, in a sentence."""
@@ -94,7 +94,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "base_change": {"representation": "mixed"},
     "equations_of_motion": {"base": None, "representation": "mixed"},
 }
-"""Options of methods that the functions behind them do not have."""
+"""Default values of options that methods have, but not the functions behind them."""
 
 
 def _kernel(robot: Robot, function: str, options: Mapping[str, Any]) -> Kernel:
@@ -130,7 +130,7 @@ def _sentence(text: str | None) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is composed of functions of the table
+# Methods that are composed of several functions of the table
 
 
 def _step(robot: Robot, method: str = "euler", **others: Any) -> Kernel:

@@ -32,7 +32,7 @@ class Exported:
     operations: int
     """Floating-point operations of a call."""
     workspace: int
-    """Numbers that its caller must have room for."""
+    """Size of the workspace that the caller provides, in numbers."""
     seconds: float | None = None
     """Seconds of one call on this machine, if that was asked for."""
 

@@ -1,4 +1,4 @@
-"""Files take their places all together or not at all, and no file of others is lost."""
+"""Files of an export are replaced all together or not at all, and files of another origin are never overwritten."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIRST_LINE = re.compile(rf"(?:/\*|//|#) (?P<owner>.*): [^:]*, {MARK} \S+, digest
 
 
 def folder(directory: str | os.PathLike[str]) -> Path:
-    """The folder as a path; refused before anything is computed if it cannot be one."""
+    """The folder as a path; refused, before anything is computed, if it is not usable as a folder."""
     try:
         if not os.fspath(directory):
             raise InputError("fc.export: not a folder", got="an empty name", hint="'.' is the one you are in")
@@ -34,7 +34,7 @@ def folder(directory: str | os.PathLike[str]) -> Path:
 
 
 def write(place: Path, files: Mapping[str, str | bytes], owner: str) -> tuple[Path, ...]:
-    """All files or none: they are complete before the first takes its place, and what was there comes back if one cannot."""
+    """Write all files or none: all are complete before the first is moved to its place, and old ones are restored on failure."""
     try:
         with _made(place):
             for name in files:
@@ -63,7 +63,7 @@ def _made(place: Path) -> Iterator[None]:
         yield
     except BaseException:
         for path in missing:
-            with contextlib.suppress(OSError):  # there is something in it
+            with contextlib.suppress(OSError):  # folders that are not empty stay
                 path.rmdir()
         raise
 
@@ -87,7 +87,7 @@ def _exchange(scratch: Path, place: Path, names: list[str]) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Whose they are
+# Origin of files
 
 
 def digest(content: bytes) -> str:
@@ -96,7 +96,7 @@ def digest(content: bytes) -> str:
 
 
 def sealed(text: str) -> str:
-    """The text with a digest of everything else in its first line, which is a comment and ends with the mark."""
+    """The text with a digest of all later lines in its first line, a comment that ends with the mark."""
     first, _, rest = text.partition("\n")
     marked = re.fullmatch(rf"(.*{MARK} \S+)(.*)", first)
     assert marked is not None
@@ -105,7 +105,7 @@ def sealed(text: str) -> str:
 
 
 def _check_ours(path: Path, owner: str) -> None:
-    """Refuse to write over what was not made here, for this robot, or was changed since."""
+    """Refuse to overwrite a file that was not exported for this robot, or was changed since."""
     if path.is_dir():
         raise InputError(f"cannot write {str(path)!r}", got="a folder")
     if not path.exists():
@@ -124,14 +124,14 @@ def _check_ours(path: Path, owner: str) -> None:
 
 
 def _owner(path: Path) -> tuple[str, bool] | None:
-    """Whose file it is, if it is one of ours, and whether it was changed."""
+    """The robot that an exported file belongs to, and whether the file was changed; None for files of another origin."""
     first, _, rest = path.read_bytes().replace(b"\r\n", b"\n").partition(b"\n")
     match = FIRST_LINE.fullmatch(first.decode(errors="replace"))
     return match and (match["owner"], match["digest"] != digest(rest))
 
 
 def _beside_ours(path: Path) -> tuple[str, bool] | None:
-    """Binary files bear no mark: they are ours if what describes them is, and has their digest."""
+    """`_owner` of a binary file, which has no mark: the text file beside it must be exported, and contain its digest."""
     for text in (path.with_suffix(suffix) for suffix in (".h", ".mjs")):
         found = _owner(text) if text.is_file() else None
         if found is not None and digest(path.read_bytes()).encode() in text.read_bytes():

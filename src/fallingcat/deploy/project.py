@@ -1,4 +1,4 @@
-"""What all files of one export have in common: the robot, the stem of their names, and the first line."""
+"""Data that all files of one export share: the robot, the stem of their names, and the first line."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Project:
 
     robot: Robot
     stem: str
-    """What the names of files, functions and constants begin with."""
+    """The beginning of the names of files, functions and constants."""
     precision: str = "double"
     object_code: tuple[str, ...] = ()
-    """What the header says of the code that belongs to it, if that is not C."""
+    """Lines in the header about the code that belongs to it, if that is not C."""
 
     @property
     def owner(self) -> str:
-        """The robot, as the first line of every file names it."""
+        """The name of the robot in the first line of every file."""
         name = words.plain(printable(self.robot.name, LENGTH))
         return name if self.stem == stem(self.robot.name) else f"{name} as {self.stem}"
 
@@ -58,7 +58,7 @@ class Project:
         return f"{self.stem}_{name}".upper()
 
     def taken(self, functions: Iterable[str]) -> frozenset[str]:
-        """Names that the header gives away."""
+        """All names that the header defines: constants and functions."""
         found = {self.constant("nq"), self.constant("nv")}
         for name in functions:
             found |= {self.symbol(name), self.constant(f"{name}_workspace")}
@@ -66,7 +66,7 @@ class Project:
 
 
 def project(robot: Robot, precision: str = "double", name: str | None = None) -> Project:
-    """For a robot, under another name if one is given."""
+    """The project of a robot, with another name if one is given."""
     if name is not None and (not isinstance(name, str) or stem(name) != name):
         raise InputError(
             "fc.export: not a name for files and functions", got=shown(name), expected=f"at most {LENGTH} letters, digits and "
@@ -76,6 +76,6 @@ def project(robot: Robot, precision: str = "double", name: str | None = None) ->
 
 
 def stem(name: str) -> str:
-    """A name for files, targets and functions that nothing else has, whatever its case."""
+    """A name for files, targets and functions that differs from all reserved ones, ignoring case."""
     found = identifier(name)[:LENGTH].strip("_")
     return f"{found}_robot" if found.lower() in RESERVED else found

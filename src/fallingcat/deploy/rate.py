@@ -18,7 +18,7 @@ from fallingcat.robot.robot import Robot
 SECONDS = 0.02
 """Seconds of one measurement."""
 MEASUREMENTS = 7
-"""The best counts: all that disturbs a measurement makes it longer."""
+"""Number of measurements; the shortest is used, as disturbances only make them longer."""
 
 
 def seconds_per_call(robot: Robot, chosen: Chosen, precision: str) -> float:
@@ -44,7 +44,7 @@ def seconds_per_call(robot: Robot, chosen: Chosen, precision: str) -> float:
 
 
 def _repeat(arguments: int) -> str:
-    """define void @repeat(i64 count, ptr ...): calls f."""
+    """LLVM text of a function `repeat(i64 count, ptr ...)` that calls f `count` times."""
     names = [f"%a{k}" for k in range(arguments)]
     f = Function("repeat", "void", ["i64 %count", *(f"ptr {name}" for name in names)])
     with f.counting("%count"):
@@ -54,5 +54,5 @@ def _repeat(arguments: int) -> str:
 
 
 def shown(seconds: float) -> str:
-    """A time, as people say it."""
+    """A time as text, in a suitable unit."""
     return f"{seconds * 1e6:.3g} us" if seconds < 1e-3 else f"{seconds * 1e3:.3g} ms"

@@ -1,4 +1,4 @@
-"""Test vectors: inputs of a function and the results of Python."""
+"""Test vectors: inputs of a function, and its results as computed in Python."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fallingcat.task import Input
 Array = NDArray[np.float64]
 
 KINDS = ("random", "random", "at rest", "signs")
-"""At the neutral configuration, with velocities that are zero or one, terms cancel exactly: there the signs of zeros show."""
+"""Kinds of test states. At neutral, with velocities of zero or one, terms cancel exactly, which tests the signs of zeros."""
 STATES = len(KINDS)
 
 
@@ -27,7 +27,7 @@ def vectors(robot: Robot, chosen: Chosen, precision: str, seed: int = 1) -> tupl
 
 
 def _state(robot: Robot, kernel: Kernel, kind: str, precision: str, rng: np.random.Generator) -> tuple[list[Array], list[Array]]:
-    """Inputs and results; at random where the function has no value in such a state."""
+    """Inputs and results in a state of this kind; in a random state if the function has no value there."""
     values = [_input(robot, spec, kind, rng) for spec in kernel.task.inputs]
     if precision == "float":
         values = [x.astype(np.float32).astype(np.float64) for x in values]

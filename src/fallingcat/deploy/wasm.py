@@ -26,7 +26,7 @@ from fallingcat.robot.robot import Robot
 
 @dataclass(frozen=True)
 class WasmModule:
-    """A module, and what its wrapper must know."""
+    """A WebAssembly module, and the layout that its JavaScript wrapper needs."""
 
     code: bytes
     layout: dict[str, Any]
@@ -36,23 +36,23 @@ class WasmModule:
         """A script for a page, with the module inside: `const robot = await loadRobot();`."""
         encoded = base64.b64encode(self.code).decode()
         bytes_ = f'Uint8Array.from(atob("{encoded}"), (c) => c.charCodeAt(0))'
-        layout = json.dumps(self.layout).replace("<", "\\u003c")  # a name may hold what ends a script
+        layout = json.dumps(self.layout).replace("<", "\\u003c")  # a name may contain </script>
         return f"const {variable} = (() => {{\n{wrapper()}\nreturn () => instantiate({layout}, {bytes_});\n}})();\n"
 
 
 PROPERTIES = ("name", "nq", "nv", "jointNames", "base", "floating", "frameNames", "neutral")
 """Properties of a robot in JavaScript."""
 TAKEN = frozenset({*PROPERTIES, "then"})
-"""What no function may be called: what has a `then` is taken for a promise."""
+"""Names that no function may have; an object with a `then` would be taken for a promise."""
 
 
 def wasm_module(robot: Robot, functions: Any, precision: str = "double") -> WasmModule:
-    """Functions, named as for `fc.export`, compiled to one module."""
+    """Functions of a robot, named as for `fc.export`, compiled to one module."""
     return in_module(project(robot, precision), choose(robot, functions))
 
 
 def in_module(made_of: Project, chosen: Sequence[Chosen]) -> WasmModule:
-    """These functions, compiled to one module."""
+    """The chosen functions of a project, compiled to one module."""
     for c in chosen:
         if c.name in TAKEN:
             hint = f'give it another name: {{"my_{c.name}": function}}'
@@ -184,5 +184,5 @@ def _case(made_of: Project, chosen: Chosen) -> dict[str, Any]:
 
 
 def _rows(arrays: Sequence[np.ndarray[Any, Any]]) -> list[list[list[float]]]:
-    """Per state, one list per array."""
+    """For each state, its row of every array, as lists of numbers."""
     return [[a[k].tolist() for a in arrays] for k in range(len(arrays[0]))]

@@ -1,4 +1,4 @@
-"""What a header says of a robot and of the arguments of its functions: order, units, frames, shapes."""
+"""The comments of a header on a robot and the arguments of its functions: order, units, frames, shapes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INPUTS = {
     "tau0": "joint torques or forces",
 }  # fmt: skip
 POSITIONS = ("q", "q_out", "result")
-"""Outputs that need not be in the order of velocities, whatever their length."""
+"""Outputs that are not taken to be in the order of velocities, whatever their length."""
 
 
 def configuration(robot: Robot) -> Iterator[str]:
@@ -68,7 +68,7 @@ def _is_base(robot: Robot, body: Body) -> bool:
 
 
 def _name(text: str) -> str:
-    """A name that no comment ends at."""
+    """A name that is safe in a comment of C."""
     return f"'{plain(printable(text))}'"
 
 
@@ -95,7 +95,7 @@ def _velocities(robot: Robot, body: Body) -> list[tuple[str, str]]:
 
 
 def _unit(body: Body, per: str) -> str:
-    joint = getattr(body.joint, "forward", body.joint)  # a joint that is passed from its other end
+    joint = getattr(body.joint, "forward", body.joint)  # a reversed joint, as other bases have it
     if body.joint.nv > 1:
         kind = type(joint).__name__.lower()
         return f"{kind}{', unit quaternion x y z w' if body.joint.quaternion_at is not None and not per else ''}"
@@ -123,7 +123,7 @@ def function(robot: Robot, chosen: Chosen, arrays: Sequence[Array]) -> Iterator[
 
 
 def _explained(frames: str) -> str:
-    """A frame's text with that of the function it refers to behind it."""
+    """The text on frames, followed by that of the function it refers to."""
     other = re.match(r"As (?:for )?(\w+)\b", frames)
     return f"{frames} {_explained(FACTS[other[1]][1])}" if other and other[1] in FACTS else frames
 

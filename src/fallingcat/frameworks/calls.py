@@ -1,8 +1,8 @@
-"""What a call of a robot's method comes down to: one compiled function and its vectors, whatever library the arrays are of.
+"""Reduces a call of a robot's method to one compiled function and its vectors, for arrays of any library.
 
 The methods of `Robot` choose functions, options and defaults; most then run a function of the table. `Calls` has the same
-methods and stops there: a library says what is made of a kernel, and what its arrays are. Methods that are made of several
-functions (`step`, ...) are traced as one.
+methods, but stops at the choice: each library defines what it makes of a kernel, and what its arrays are. Methods that are
+composed of several functions (`step`, ...) are traced as one.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ COMPOSED: dict[str, tuple[str, ...]] = {
     "state_minus": ("q0", "nu0", "q1", "nu1"),
     "actuation_matrix": ("q",),
 }
-"""Methods that are more than one function of the table, with the arguments that are arrays."""
+"""Methods that are composed of several functions of the table, with their array arguments."""
 
 Options = tuple[tuple[str, Any], ...]
 
 NAMES = (*[name for name in FUNCTIONS if hasattr(Robot, name) and name not in COMPOSED], *COMPOSED)
-"""The functions that other libraries get."""
+"""The functions that are available in other libraries."""
 
 RESULTS: dict[str, type] = {t.__name__: t for t in [row.results for row in FUNCTIONS.values()] if t is not None}
 RESULTS |= {t.__name__: t for t in (Step, Discretization)}
@@ -47,7 +47,7 @@ RESULTS |= {t.__name__: t for t in (Step, Discretization)}
 
 
 class Finder:
-    """Kernels by name and options, and what a library makes of them, once."""
+    """Finds kernels by name and options, and keeps what a library makes of each of them."""
 
     _found: dict[Any, Any]
 
@@ -72,7 +72,7 @@ class Finder:
 
 
 class Calls(Finder, Robot):
-    """The methods of a robot, for a library that says what arrays are."""
+    """The methods of a robot over the arrays of a library, which subclasses define."""
 
     def __init__(self, robot: Robot) -> None:
         Part.__init__(self, robot.model)
@@ -81,18 +81,18 @@ class Calls(Finder, Robot):
         self._found: dict[Any, Any] = {}
 
     # -----------------------------------------------------------------------------------------------------------------
-    # What a library says
+    # What a library defines
 
     @abstractmethod
     def length(self, value: Any) -> int:
-        """The length of a vector that may have several; 0 if it is none."""
+        """The length of an argument whose vectors may have different lengths; 0 if it is not a vector."""
 
     @abstractmethod
     def number(self, value: Any) -> Any:
         """A number, or one for each state, as vectors of one entry."""
 
     def is_number(self, value: Any) -> bool:
-        """A single number, or one for each state where states stand side by side?"""
+        """Is it a single number, or one number per state for libraries in which states are columns?"""
         return self.length(value) == 0
 
     def mask(self, value: Any) -> Any:
@@ -101,10 +101,10 @@ class Calls(Finder, Robot):
 
     @abstractmethod
     def pick(self, result: Any, chosen: Sequence[int], axes: int) -> Any:
-        """Some of the entries along the first axis of a result that has so many axes for one state."""
+        """Some of the entries along the first axis of a result that has `axes` axes for one state."""
 
     # -----------------------------------------------------------------------------------------------------------------
-    # What the methods of `Robot` do their work with
+    # What the methods of `Robot` call
 
     def _run(self, name: str, values: tuple[Any, ...], out: Any, wrenches: Wrenches | None = None, **options: Any) -> Any:
         refuse_out(name, out)
@@ -133,20 +133,20 @@ class Calls(Finder, Robot):
         return self.pick(found, self.places_of(name, tuple(frames)), 2 if name == "frame_velocities" else 3)
 
     def places_of(self, name: str, frames: tuple[str, ...]) -> list[int]:
-        """Where frames stand among all of them."""
+        """The numbers of frames among all frames of the robot."""
         return [int(k) for k in self._numbers_of(name, frames)]
 
     def kernel(self, name: str, **options: Any) -> Kernel:
-        """That of the robot."""
+        """The robot's own kernel of a function."""
         return self.robot.kernel(name, **options)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Methods that are made of several functions
+# Methods that are composed of several functions
 
 
 def composed(calls: Calls, name: str, given: dict[str, Any]) -> Any:
-    """Apply such a method, traced as one function."""
+    """Apply a composed method, traced as one function."""
     refuse_out(name, given.pop("out", None))
     wrenches = given.pop("wrenches", None)
     values = [calls.number(given.pop(x)) if x == "dt" else given.pop(x) for x in COMPOSED[name]]
@@ -181,7 +181,7 @@ def _trace(robot: Robot, name: str, inputs: tuple[Input, ...], axes: str, option
 
 
 def traced(name: str, inputs: tuple[Input, ...], method: Callable[..., Any]) -> Kernel:
-    """Run a method once on symbols; what comes out says the shapes of the results, and is the program."""
+    """The kernel of a method that is run once on symbols, which gives the shapes of its results and its program."""
     graph, vectors = symbols(inputs, name)
     found = method(*vectors)
     several = isinstance(found, tuple)
@@ -193,13 +193,13 @@ def traced(name: str, inputs: tuple[Input, ...], method: Callable[..., Any]) -> 
 
 
 def refuse_out(name: str, out: Any) -> None:
-    """Tensors and symbols are not written into."""
+    """Refuse `out=`: results are never written into tensors or symbols."""
     if out is not None:
         raise InputError(f"{name}: out cannot be given here", hint="use what it returns; out= is for NumPy arrays")
 
 
 def refuse_robot(what: str, value: Any) -> NoReturn:
-    """Neither a robot, nor constraints of one, nor a compiled function was given."""
+    """Refuse an argument that is no robot, no constraints and no compiled function."""
     expected, hint = "a robot, its constraints, or a function from fc.compile", "see fc.load, robot.constraints and fc.compile"
     raise InputError(f"{what}: not a robot", expected=expected, got=type(value).__name__, hint=hint)
 

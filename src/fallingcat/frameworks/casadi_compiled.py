@@ -31,7 +31,7 @@ ANALYTICAL = {
     "frame_velocity": "frame_velocity_derivatives",
     "frame_acceleration": "frame_acceleration_derivatives",
 }
-"""Functions, and those that hold their derivatives by each argument."""
+"""Functions, and those that compute their derivatives by each argument."""
 
 
 def compiled(kernel: Kernel, order: int) -> casadi.Function:
@@ -76,7 +76,7 @@ def jacobian(kernel: Kernel) -> Kernel:
 
 
 def _analytical(source: Task) -> Analytical | None:
-    """The derivatives that the library has of a function, if they are all of them."""
+    """The analytical derivatives of a function by all of its arguments, if the library has them."""
     evaluate = source.evaluate
     if isinstance(evaluate, constraint_tasks.Evaluate):
         return _of_constraints(source, evaluate)
@@ -91,7 +91,7 @@ def _analytical(source: Task) -> Analytical | None:
 
 
 def _of_constraints(source: Task, evaluate: constraint_tasks.Evaluate) -> Analytical | None:
-    """Likewise of constraints: by q, nu and tau. Masks have no slope; of forces that are shared there are no derivatives."""
+    """Likewise for constraints: by q, nu and tau. Those by masks are zero; redundant constraints have none here."""
     if evaluate.name != "forward_dynamics" or evaluate.constraints.redundant or not set(evaluate.more) <= {"active"}:
         return None
     made = constraint_tasks.task(
@@ -103,18 +103,18 @@ def _of_constraints(source: Task, evaluate: constraint_tasks.Evaluate) -> Analyt
 
 @dataclass(frozen=True)
 class Analytical:
-    """Derivatives along velocities, as derivatives by entries."""
+    """Derivatives along velocities, converted to derivatives by the entries of arguments."""
 
     derivatives: Task
     inputs: tuple[Input, ...]
     flat: tuple[str, ...] = ()
-    """Inputs by which there is no slope, and no block among the derivatives."""
+    """Inputs whose derivatives are zero, and have no block among those of the library."""
 
     def __call__(self, *vectors: Any) -> Any:
         found = self.derivatives.evaluate(*vectors)
         blocks = list(found) if self.derivatives.results is not None else [found]
         by_entries = []
-        while blocks:  # all of one result
+        while blocks:  # the derivatives of one result by all inputs
             rows = len(blocks[0])
             by_entries += [self._by_entries(i, x, rows, blocks) for i, x in zip(self.inputs, vectors, strict=True)]
         return tuple(by_entries) if len(by_entries) > 1 else by_entries[0]
@@ -126,14 +126,14 @@ class Analytical:
         return D if spec.tangents is None else scalar.matmul([list(row) for row in D], velocities(spec, x))
 
     def fits(self) -> bool:
-        """Does E take the rates of entries back to the velocities that they come from? So it is for every joint that we have."""
+        """Does E recover velocities from the rates of entries, E G = 1? This is true of all joint types of the library."""
         q = np.random.default_rng(0).normal(size=self.inputs[0].size).tolist()
         both: Any = np.array(velocities(self.inputs[0], q)) @ np.array(rates(self.inputs[0], q))
         return bool(np.allclose(both, np.eye(len(both)), atol=1e-12))
 
 
 def rates(spec: Input, x: Sequence[Scalar]) -> list[list[Scalar]]:
-    """G with rates of entries = G velocities."""
+    """The matrix G with: rates of entries = G velocities."""
     if spec.tangents is None:
         return [[float(i == k) for k in range(spec.size)] for i in range(spec.size)]
     size = spec.tangents.size
@@ -142,7 +142,7 @@ def rates(spec: Input, x: Sequence[Scalar]) -> list[list[Scalar]]:
 
 
 def velocities(spec: Input, x: Sequence[Scalar]) -> list[list[Scalar]]:
-    """E with velocities = E rates of entries: G^T, but for quaternions, whose rates are half as long as angular velocities."""
+    """The matrix E with: velocities = E rates of entries. It is G^T, but for the factor of quaternions, 4 / |Q|^2."""
     columns = rates(spec, x)
     for at in spec.quaternions:
         quaternion = list(x[at : at + 4])

@@ -23,15 +23,15 @@ from fallingcat.trace.dots import DotTable
 from fallingcat.trace.program import Program
 
 ALIGNMENT = 8
-"""Doubles: workspaces of kernels start at a cache line."""
+"""Alignment of kernels' workspaces, in doubles: a cache line."""
 
 _alive: list[Any] = []
-"""Code that functions of CasADi may call: they do not tell when they end."""
+"""Keeps code alive that functions of CasADi may call, as there is no notice when such a function is deleted."""
 
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument as CasADi sees it: of this shape, and an input of the kernel, or nothing that a kernel looks at."""
+    """An argument as CasADi sees it: its shape, and the input of the kernel that it is, or none if the kernel does not use it."""
 
     name: str
     shape: tuple[int, int]
@@ -47,11 +47,11 @@ class Signature:
     results: tuple[tuple[str, tuple[int, int]], ...]
     """Names and shapes; the kernel writes them row by row."""
     dense: bool = False
-    """Are zeros stored, too? So it must be for derivatives that have the shape of an argument."""
+    """Are zeros stored too, as they must be in derivatives that have the shape of an argument?"""
 
 
 def external(name: str, signatures: Mapping[str, Signature], options: Mapping[str, Any]) -> casadi.Function:
-    """The function of a name, with what else is there as its derivatives: jac_name, adj1_name, ..."""
+    """A CasADi function of this name, with the other signatures as its derivatives: jac_name, adj1_name, ..."""
     if not elf.possible():
         raise InputError(
             "fc.casadi: compiled functions need Linux on x86-64 or ARM", hint="without compiled=True it works everywhere",
@@ -71,7 +71,7 @@ def external(name: str, signatures: Mapping[str, Signature], options: Mapping[st
 
 
 def from_file(name: str, library: bytes, options: dict[str, Any]) -> casadi.Function:
-    """The function of a library, by way of a file that nobody else can read."""
+    """The function in a library, which is loaded from a temporary file that other users cannot read."""
     with TemporaryDirectory(prefix="fallingcat-", ignore_cleanup_errors=True) as folder:
         path = Path(folder) / f"{name}.so"
         path.write_bytes(library)
@@ -79,12 +79,12 @@ def from_file(name: str, library: bytes, options: dict[str, Any]) -> casadi.Func
 
 
 def from_memory(name: str, library: bytes, options: dict[str, Any]) -> casadi.Function:
-    """The same where nothing that lies in a folder for temporary files may be executed."""
+    """Likewise from memory, for systems where files in temporary folders must not be executed."""
     places = TemporaryDirectory(prefix="fallingcat-", ignore_cleanup_errors=True)
     with places as folder, open(os.memfd_create(name), "wb") as file:
         file.write(library)
         file.flush()
-        path = Path(folder) / f"{name}.so"  # CasADi wants to see this ending
+        path = Path(folder) / f"{name}.so"  # CasADi requires this ending
         path.symlink_to(f"/proc/self/fd/{file.fileno()}")
         return casadi.external(name, str(path), options)
 
@@ -97,7 +97,7 @@ def _symbols(name: str) -> list[str]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is always zero
+# Structural zeros
 
 
 def entries(program: Program) -> list[list[int]]:
@@ -158,7 +158,7 @@ def _text(name: str, signature: Signature, address: int, workspace: int) -> str:
 
 
 def _argument_pattern(argument: Argument) -> list[int]:
-    """A full matrix, or nothing at all."""
+    """The sparsity pattern of an argument: dense, or empty if it is not used."""
     rows, columns = argument.shape
     if argument.slot is None:
         return [rows, columns, *[0] * (columns + 1)]

@@ -64,7 +64,7 @@ class CasadiRobot:
         return found.function if frames is None else self._of_frames(found.function, name, frames)
 
     def _torques(self, size: Any) -> int:
-        """The length of tau, if it is one; 0 for torques of all degrees of freedom."""
+        """The length of tau, as checked; 0 for torques of all degrees of freedom."""
         robot = self.robot
         if isinstance(size, bool) or not isinstance(size, int) or size not in (0, robot.n, robot.m, robot.nv):
             expected = " or ".join([str(x) for x in sorted({robot.n, robot.m, robot.nv})])
@@ -87,7 +87,7 @@ class CasadiRobot:
 
 @with_constraint_methods
 class CasadiConstraints(ConstraintMethods):
-    """The functions of constraints over CasADi's matrices, as in `CasadiRobot`. Where they hold is part of each function."""
+    """The functions of constraints over CasADi's matrices, as in `CasadiRobot`. Their anchors are constants of each function."""
 
     _calls: _ConstraintCalls
 
@@ -120,7 +120,7 @@ class CasadiConstraints(ConstraintMethods):
 
 
 class _Function:
-    """A function of CasADi that looks at its arguments."""
+    """A function of CasADi with checks of its arguments."""
 
     def __init__(self, kernel: Kernel, compiled: bool, order: int) -> None:
         self.task = kernel.task
@@ -131,7 +131,7 @@ class _Function:
 
 
 class _ConstraintCalls(ConstraintCalls):
-    """Anchors are constants: what a solver sees are functions of the state."""
+    """The calls of constraints, whose anchors are constants, so that a solver gets functions of the state alone."""
 
     def function(self, name: str, inputs: tuple[str, ...], wrenches: str) -> casadi.Function:
         anchors = self._where(kp_only=name != "violation") if "anchors" in optional(name) else None
@@ -201,7 +201,7 @@ def function_of(kernel: Kernel, compiled: bool, order: int) -> casadi.Function:
 
 
 def check_how(compiled: Any, order: Any) -> None:
-    """Refuse what says nothing."""
+    """Refuse invalid values of `compiled` and `order`."""
     check_truth("compiled", compiled)
     if isinstance(order, bool) or order not in (0, 1, 2):
         raise InputError("fc.casadi: unknown order of derivatives", expected="0, 1 or 2", got=shown(order))

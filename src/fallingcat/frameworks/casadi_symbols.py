@@ -1,7 +1,7 @@
 """A traced program as expressions of CasADi.
 
-The program is small already: constants are folded, zeros are gone, common subexpressions are shared. It is run once more, on
-scalars of `casadi.SX`. What is zero for every state is a structural zero of the result.
+The program is simplified already: constants are folded, zeros are removed, common subexpressions are shared. It is run once on
+scalars of `casadi.SX`. Entries that are zero for every state are structural zeros of the result.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = SCALARS | {
     "atan2": casadi.atan2,
     "select": lambda a, b, c, d: casadi.if_else(a < b, c, d),
 }
-"""How CasADi writes the operations of `trace.ops`."""
+"""The operations of `trace.ops` in CasADi."""
 
 
 def symbolic(program: Program, name: str) -> casadi.Function:
@@ -43,7 +43,7 @@ def function_name(name: str) -> str:
 
 
 def output_names(program: Program) -> list[str]:
-    """CasADi wants names that differ from those of the inputs: the q that comes out of a step is q_out."""
+    """The names of outputs, which CasADi requires to differ from those of inputs: the q after a step is q_out."""
     taken = {i.name for i in program.inputs}
     names = []
     for name in [o.name for o in program.outputs]:
@@ -55,7 +55,7 @@ def output_names(program: Program) -> list[str]:
 
 
 def matrix(output: Output, flat: Sequence[Any]) -> casadi.SX:
-    """A matrix of CasADi; of a result with three axes, its matrices one below the other."""
+    """A result as a matrix of CasADi; if it has three axes, its matrices one below the other."""
     rows, columns = shape_of(output)
     kept = [(k // columns, k % columns, x) for k, x in enumerate(flat) if not _is_zero(x)]
     kept.sort(key=lambda entry: (entry[1], entry[0]))  # column by column, as CasADi stores them

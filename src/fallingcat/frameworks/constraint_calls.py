@@ -1,7 +1,7 @@
-"""What a call of a method of constraints comes down to, whatever library the arrays are of: see `calls.py`.
+"""Reduces a call of a method of constraints to one compiled function, for arrays of any library: see `calls.py`.
 
 The methods of `Constraints` choose functions and their optional inputs: masks, places, references, wrenches.
-`ConstraintCalls` has the same methods, and the robot's calls say what arrays are.
+`ConstraintCalls` has the same methods; the `Calls` of the robot define the arrays.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fallingcat.task import Input, Output, Task
 from fallingcat.text import shown
 
 CONSTRAINT_NAMES = tuple(name for name in FUNCTIONS if name not in METHODS)
-"""The functions that other libraries get: all that are one program. `project` and `linearize` look at numbers on their way."""
+"""The functions that other libraries have: those that are a single program. `project` and `linearize` branch on numbers."""
 
 RESULTS |= {row.results.__name__: row.results for row in FUNCTIONS.values() if row.results is not None}
 
@@ -44,13 +44,13 @@ class ConstraintCalls(Finder, Constraints):
         self._calls, self._found = {}, {}
 
     def held(self, anchors: Any) -> ConstraintCalls:
-        """The same constraints holding elsewhere, with the functions that have been made already."""
+        """The same constraints with other anchors, sharing the functions that have been made already."""
         moved = type(self)(self.source, self.library, anchors)
         moved.__dict__["_found"] = self._found
         return moved
 
     def made(self, kernel: Kernel) -> Any:
-        """What the library makes of it."""
+        """What the library makes of a kernel."""
         return self.library.made(kernel)
 
     def kernel_of(self, name: str, options: dict[str, Any], size: int = 0) -> Kernel:
@@ -63,7 +63,7 @@ class ConstraintCalls(Finder, Constraints):
         return self._by_forces() if "forces" in options else self.kernel(name, **options)
 
     # -----------------------------------------------------------------------------------------------------------------
-    # What the methods of `Constraints` do their work with
+    # What the methods of `Constraints` call
 
     def _run(self, name: str, values: tuple[Any, ...], out: Any, fixed: Any = None, **more: Any) -> Any:
         refuse_out(name, out)
@@ -78,7 +78,7 @@ class ConstraintCalls(Finder, Constraints):
         return self.run(name, options, 0, (*values, *[given[n] for n in order]))
 
     def _reference(self, reference: Reference | None) -> Any:
-        """r'' + kd r' + kp r, as one function of those that are given."""
+        """r'' + kd r' + kp r of a reference, by one function of the parts that are given."""
         if reference is None:
             return None
         if not isinstance(reference, (tuple, list)) or len(reference) != len(PARTS):
@@ -104,7 +104,7 @@ class ConstraintCalls(Finder, Constraints):
         return self.run("inverse_dynamics", (("forces", True),), 0, (q, nu, dnu, forces))
 
     def _by_forces(self) -> Kernel:
-        """Inverse dynamics with chosen forces, as one function."""
+        """Inverse dynamics with given constraint forces, as one kernel."""
         source, robot = self.source, self.source.robot
         nv = robot.nv
         inputs = (configuration_input("q", robot.model), Input("nu", nv), Input("dnu", nv), Input("forces", self.m))
@@ -138,7 +138,7 @@ class _Weighted:
 
 
 class ConstraintMethods:
-    """What the objects that a user holds have in common; their functions go by way of `_calls`."""
+    """Base class of the objects that a user holds; their functions are those of the attribute `_calls`."""
 
     constraints: Constraints
     _calls: ConstraintCalls
@@ -149,14 +149,14 @@ class ConstraintMethods:
         return self.constraints.m
 
     def __getattr__(self, name: str) -> NoReturn:
-        """The other methods of constraints work on NumPy arrays only."""
+        """Refuse all other methods of constraints, which work on NumPy arrays only."""
         if name.startswith("_") or not hasattr(Constraints, name):
             raise AttributeError(f"no function {name!r}; there are {', '.join(CONSTRAINT_NAMES)}")
         raise AttributeError(f"{name} is for arrays of NumPy: it looks at numbers; call it on the constraints themselves")
 
 
 def with_constraint_methods(cls: type) -> type:
-    """Give a class the functions of constraints, by way of its attribute `_calls`."""
+    """Give a class the functions of constraints, which call its attribute `_calls`."""
     for name in CONSTRAINT_NAMES:
         method = inspect.getattr_static(Constraints, name)
         setattr(cls, name, of_one(method.__wrapped__))

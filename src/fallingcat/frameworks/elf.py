@@ -1,7 +1,7 @@
-"""A shared library that leads into this process: every symbol jumps to an address that is known already.
+"""A shared library of jumps into this process: every symbol jumps to an address that is known already.
 
-`casadi.external` calls what a dynamic linker finds, and machine code that was made in this process is in no library. A library
-of jumps needs no linker: a table of names, and one jump for each. It means nothing in any other process.
+`casadi.external` calls symbols that the dynamic linker finds, but machine code made in this process is in no library. A library
+of jumps is a table of names with one jump for each, and is written without a linker. It is of no use in any other process.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 
 PAGE = 0x10000
-"""The largest page of the processors in question: what is written to lies on a page of its own."""
+"""The largest page size of the supported processors: writable data are on a page of their own."""
 
 X86_64, AARCH64 = 62, 183
 MACHINES = {"x86_64": X86_64, "aarch64": AARCH64}
@@ -26,7 +26,7 @@ HASH, STRINGS, SYMBOLS, STRINGS_SIZE, SYMBOL_SIZE = 4, 5, 6, 10, 11
 
 
 def possible() -> bool:
-    """Are libraries of this process in this format?"""
+    """Does this process load libraries in this format?"""
     return sys.platform == "linux" and platform.machine() in MACHINES and struct.calcsize("P") == 8
 
 
@@ -41,7 +41,7 @@ def jumps(addresses: Mapping[str, int], machine: int | None = None) -> bytes:
     table = _hash_table(names)
     strings_at = hash_at + len(table)
     code_at = -(-(strings_at + len(strings)) // STUB) * STUB
-    symbols = bytes(SYMBOL)  # the first one means none
+    symbols = bytes(SYMBOL)  # the first symbol stands for none
     for k, start in enumerate(starts):
         symbols += struct.pack("<IBBHQQ", start, 0x12, 0, 1, code_at + STUB * k, STUB)  # a global function
     code = b"".join(_jump(machine, addresses[name]) for name in names)
@@ -52,7 +52,7 @@ def jumps(addresses: Mapping[str, int], machine: int | None = None) -> bytes:
     header = b"\x7fELF\2\1\1" + bytes(9)  # 64 bits, little-endian
     header += struct.pack("<HHIQQQIHHHHHH", 3, machine, 1, 0, HEADER, 0, 0, HEADER, SEGMENT, 4, 64, 0, 0)
     segments = _segment(LOAD, READ | EXECUTE, 0, first, PAGE)
-    segments += _segment(LOAD, READ | WRITE, second, len(dynamic), PAGE)  # the linker writes into its tags
+    segments += _segment(LOAD, READ | WRITE, second, len(dynamic), PAGE)  # writable, as the linker writes into its tags
     segments += _segment(DYNAMIC, READ | WRITE, second, len(dynamic), 8)
     segments += _segment(STACK, READ | WRITE, 0, 0, 16)
     head = header + segments + symbols + table + strings

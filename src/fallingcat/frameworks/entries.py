@@ -1,8 +1,8 @@
-"""Kernels whose derivatives are those by the entries of every argument, as other libraries understand derivatives.
+"""Kernels with derivatives by the entries of every argument, as other libraries define derivatives.
 
-A configuration is an array like any other there. The functions normalise quaternions, so that a derivative by their entries has
-no part that would change a length; but the derivative of that derivative has, and libraries that differentiate again must get
-it. Hence no projection, and no velocities of a group.
+There a configuration is an array like any other. The functions normalise quaternions, so that their derivative by the entries has
+no component along the quaternion; but second derivatives have one, which libraries that differentiate again need. Hence there
+is no projection, and there are no velocities of a group.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from fallingcat.trace.program import Program
 
 
 class ByEntries(Kernel):
-    """A kernel with the same program whose arguments live on no group: `vjp`, `jvp`, `jacobian` are by entries.
+    """A kernel with the same program whose arguments are plain vectors: `vjp`, `jvp` and `jacobian` are by entries.
 
-    Quaternions stay quaternions, so that derivatives refuse what the function itself refuses.
+    Quaternions are still known as such, so that derivatives refuse the same arguments as the function itself.
     """
 
     def __init__(self, source: Kernel) -> None:
@@ -29,7 +29,7 @@ class ByEntries(Kernel):
 
     @property
     def program(self) -> Program:
-        """That of the source."""
+        """The program of the source kernel."""
         if self._program is None:
             self._program = replace(self._source.program, inputs=self.task.inputs)
         return self._program
@@ -39,13 +39,13 @@ class ByEntries(Kernel):
 
 
 def by_entries(source: Kernel) -> Kernel:
-    """The kernel itself where its arguments live on no group."""
+    """The kernel with derivatives by entries; the kernel itself if none of its arguments lives on a group."""
     plain = all(i.tangents is None for i in source.task.inputs)
     return source if plain else ByEntries(source)
 
 
 def by_columns(source: Kernel) -> Kernel:
-    """A kernel of plain vectors: arguments by their entries, and of each result the columns one after the other."""
+    """A kernel of plain vectors: arguments as their entries, and each result as its columns one after the other."""
     task = source.task
     if all(len(o.shape) < 2 for o in task.outputs):
         return ByEntries(source)

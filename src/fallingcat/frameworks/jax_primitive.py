@@ -1,7 +1,7 @@
 """A compiled function as an operation of JAX, with all its rules: types, code, derivatives in both directions, and vmap.
 
-The derivative of an operation is another one, of the tangent program, linear in its last arguments; its transpose is that of the
-adjoint program, and the other way round. All of them have the same rules, so that derivatives can be nested.
+The derivative of an operation is the operation of its tangent program, which is linear in its last arguments; the transpose of
+that is the operation of the adjoint program, and vice versa. All of them have the same rules, so that derivatives can be nested.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Operation:
         self.key = key
         self.shapes = tuple(o.shape for o in kernel.task.outputs)
         self.constants = constants
-        """Arguments before those in which it is linear; all of them for the function itself."""
+        """Number of arguments before those in which it is linear; all of them for the function itself."""
         self._transposed = transposed
         self._targets: dict[bool, str] = {}
 
@@ -81,10 +81,10 @@ class Operation:
 
 
 _OPERATIONS: dict[tuple[str, int], Operation] = {}
-"""Operations by what they compute, and in which arguments they are linear. XLA never forgets a handler, so these stay, too."""
+"""Operations by their key and number of constants. They are kept forever, as XLA never releases a handler."""
 
 _LOCK = threading.RLock()
-"""Held while an operation is made or registered: XLA takes a name once."""
+"""Held while an operation is made or registered, as XLA accepts each name once."""
 
 
 def operation(kernel: Kernel, constants: int | None = None, transposed: Kernel | None = None) -> Operation:
@@ -109,7 +109,7 @@ def api_minor() -> int:
         found = dict(re.findall(r"#define XLA_FFI_API_(MAJOR|MINOR) (\d+)", header.read_text()))
         major, minor = int(found["MAJOR"]), int(found["MINOR"])
     except (OSError, KeyError):
-        return 1  # a handler is looked at once more when it is registered
+        return 1  # a handler is checked again when it is registered
     if major != API_MAJOR:
         _refuse(f"version {major}.{minor}")
     return minor
@@ -123,7 +123,7 @@ def _refuse(got: str) -> None:
 
 
 def _registered(kernel: Kernel, name: str, batch: bool) -> str:
-    """Tell XLA about a handler, after a look at the structs that it is called with."""
+    """Register a handler with XLA, after checking the structs that it is called with."""
     jax.local_devices(backend="cpu")  # without a backend XLA would keep the name for later, and call nothing yet
     handler = Handler(kernel, batch, api_minor())
     jax.ffi.register_ffi_target(name, handler.capsule(), platform="cpu")
@@ -152,7 +152,7 @@ def _types(*values: Any, operation: Operation) -> list[Any]:
 
 @run_p.def_impl
 def _now(*values: Any, operation: Operation) -> list[Any]:
-    with jax.disable_jit(False):  # else jit would ask for this rule again, without end
+    with jax.disable_jit(False):  # else jit would call this rule again, without end
         return list(_jitted(operation)(*values))
 
 

@@ -52,7 +52,7 @@ class JaxConstraints(ConstraintMethods):
         self._calls = ConstraintCalls(constraints, _Calls(constraints.robot))
 
     def with_anchors(self, anchors: Array) -> JaxConstraints:
-        """The same constraints holding elsewhere, (..., a), which may be traced and differentiated; see `Constraints`."""
+        """The same constraints with other anchors (..., a), which may be traced and differentiated; see `Constraints`."""
         moved = JaxConstraints(self.constraints)
         moved._calls = self._calls.held(anchors)
         return moved

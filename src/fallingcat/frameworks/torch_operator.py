@@ -1,9 +1,9 @@
-"""A compiled function as an operator of PyTorch: the kernel runs on the memory of the tensors, nothing is copied.
+"""A compiled function as an operator of PyTorch: the kernel runs on the memory of the tensors, without copies.
 
 Eager calls go through a `torch.autograd.Function`, which knows reverse mode, forward mode and `torch.func.vmap`. Inside of
-`torch.compile`, and for everything else that records or has no numbers yet, the same kernel is a custom operator, one node of
-the graph. The derivatives are operators of the same kind, of
-the adjoint and the tangent program, so that they can be differentiated again.
+`torch.compile`, and wherever else operations are recorded or tensors have no numbers yet, the same kernel is a custom operator,
+one node of the graph. Its derivatives are operators of the same kind, those of the adjoint and the tangent program, so that they
+can be differentiated again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from fallingcat.lazy import lazy
 from fallingcat.task import Input, Output, Task
 
 Caller = Callable[["Operator", Sequence[Tensor]], Sequence[Tensor]]
-"""Calls an operator and gives all its results, where there is one, too."""
+"""Calls an operator and returns the sequence of its results, even if there is only one."""
 
 
 class Operator:
@@ -55,7 +55,7 @@ class Operator:
         return found if self.results is None else self.results(*found)
 
     def numbers(self, values: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """Run the kernel on tensors, whoever follows their derivatives; whoever records sees one operator."""
+        """Run the kernel without tracking derivatives; where operations are recorded, it is one operator."""
         return tuple(run(self.key, list(values))) if _recorded(values) else self.at_once(values)
 
     def at_once(self, values: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -67,7 +67,7 @@ class Operator:
         return tuple([torch.from_numpy(np.asarray(x)) for x in (found if self.results is not None else (found,))])
 
     def like(self, values: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """Tensors of the shapes that `numbers` gives, with anything in them."""
+        """Tensors with the shapes of the results of `numbers`, not initialized."""
         lead = torch.broadcast_shapes(*[v.shape[:-1] for v in values])
         return tuple([values[0].new_empty((*lead, *shape)) for shape in self.shapes])
 
@@ -80,7 +80,7 @@ class Operator:
 
     @lazy
     def entries(self) -> Kernel:
-        """The kernel that is differentiated."""
+        """The kernel with derivatives by entries, which is differentiated."""
         return by_entries(self.kernel)
 
     @lazy
@@ -94,7 +94,7 @@ class Operator:
         return of_kernel(self.entries.jvp())
 
     def backward(self) -> Operator:
-        """What `pull_back` calls."""
+        """The operator that `pull_back` calls."""
         return self.adjoint
 
     def pull_back(self, call: Caller, values: Sequence[Tensor], bars: Sequence[Tensor]) -> list[Tensor]:
@@ -109,7 +109,7 @@ class Operator:
 
     @lazy
     def key(self) -> str:
-        """Says what it computes, alike in every process; under it `OPERATORS` has it from now on."""
+        """Identifies the computation, the same in every process; asking for it enters the operator into `OPERATORS`."""
         task = self.task
         text = f"{task.key or self.kernel.program}\0{task.name}\0{task.inputs}\0{task.outputs}"
         key = f"{task.name if self.results is None else self.results.__name__} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
@@ -123,7 +123,7 @@ def of_kernel(kernel: Kernel) -> Operator:
 
 
 class Spread(Operator):
-    """Wrenches on frames to wrenches on bodies: the sparse linear map of a table, its own tangent, and transposed its adjoint."""
+    """The linear map from wrenches on frames to wrenches on bodies, as a sparse table; it is its own tangent."""
 
     def __init__(self, lines: NDArray[np.float64], columns: int, rows: int) -> None:
         self.lines, self.columns, self.rows = lines, columns, rows
@@ -147,16 +147,16 @@ class Spread(Operator):
 
     @lazy
     def transposed(self) -> Spread:
-        """The map with inputs and outputs in each other's place."""
+        """The transposed map."""
         return Spread(np.ascontiguousarray(self.lines[:, [0, 2, 1]]), self.rows, self.columns)
 
 
 OPERATORS: dict[str, Operator] = {}
-"""Those that graphs of `torch.compile` may call. They outlive their robots, as the graphs do; equal ones share an entry."""
+"""Operators that graphs of `torch.compile` may call. They outlive their robots, as graphs do; equal ones share an entry."""
 
 
 def called(key: str) -> Operator:
-    """The operator of a key. Graphs that PyTorch kept from another process call derivatives that are new to this one."""
+    """The operator of a key, which may be a derivative that is new here: PyTorch keeps graphs from other processes."""
     for known in () if key in OPERATORS else list(OPERATORS.values()):
         if known.backward().key == key:
             break
@@ -177,11 +177,10 @@ _is_functional: Callable[[Tensor], bool] = getattr(torch, "_is_functional_tensor
 
 
 def _recorded(values: Sequence[Tensor]) -> bool:
-    """Must the call be an operator that PyTorch sees? So it is for `torch.func.linearize`, `functionalize`, `make_fx`,
+    """Must the call be recorded as an operator? This is needed by `torch.func.linearize`, `functionalize`, `make_fx`,
     `torch.jit.trace` and shapes without numbers: the results of a kernel that ran unseen would be constants to them.
 
-    For modes of dispatch and for functional tensors, which let NumPy look at memory that is not theirs, there is no public
-    question.
+    There is no public test for dispatch modes, nor for functional tensors, which give NumPy memory that is not theirs.
     """
     if torch.jit.is_tracing() or _modes() > 0:
         return True
@@ -189,7 +188,7 @@ def _recorded(values: Sequence[Tensor]) -> bool:
 
 
 def _plain(values: Sequence[Tensor]) -> list[NDArray[np.float64]] | None:
-    """The tensors as arrays over the same memory; None if there is a derivative to follow or an axis is hidden by vmap.
+    """The tensors as arrays over the same memory; None if derivatives are tracked or an axis is hidden by vmap.
 
     PyTorch refuses `numpy()` for all of these but for tangents of forward mode.
     """
@@ -231,7 +230,7 @@ def _function(operator: Operator) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Graphs of torch.compile: one operator for all functions, told by its first argument which it is
+# Graphs of torch.compile: one custom operator for all functions, whose first argument is the key
 
 
 @torch.library.custom_op("fallingcat::run", mutates_args=(), device_types="cpu")
@@ -259,7 +258,7 @@ run.register_autograd(_pull_back, setup_context=_keep)
 
 
 def in_graph(key: str, values: Sequence[Any]) -> Any:
-    """A call while `torch.compile` looks; arguments are checked when shapes are."""
+    """A call while `torch.compile` traces; arguments are checked together with the shapes."""
     found = run(key, [v if isinstance(v, Tensor) else torch.as_tensor(v, dtype=torch.float64) for v in values])
     return found[0] if len(found) == 1 else RESULTS[key.split()[0]](*found)
 
@@ -275,7 +274,7 @@ def _over_axis(info: Any, dims: Any, key: str, values: list[Tensor]) -> Any:
 
 
 def batched(values: Sequence[Tensor], dims: Sequence[int | None]) -> list[Tensor]:
-    """Vectors with the axis that vmap hides in front of the axes that they broadcast over."""
+    """Vectors with the axis of vmap moved in front of the axes that they broadcast over."""
     moved = [v if d is None else v.movedim(d, 0) for v, d in zip(values, dims)]
     axes = max([v.ndim - (0 if d is None else 1) for v, d in zip(moved, dims)])
     return [v if d is None else v[(slice(None), *[None] * (axes - v.ndim + 1))] for v, d in zip(moved, dims)]

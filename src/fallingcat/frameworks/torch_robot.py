@@ -147,7 +147,7 @@ class _Calls(_Graphs, Calls):
         return result.index_select(result.ndim - axes, torch.tensor(chosen, dtype=torch.int64))
 
 
-# What depends on names alone is found once while `torch.compile` looks, and is a constant of its graph.
+# Quantities that depend on names alone are computed once while `torch.compile` traces, and are constants of its graph.
 
 
 @torch.compiler.assume_constant_result

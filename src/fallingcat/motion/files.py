@@ -70,11 +70,11 @@ def _kind(path: Path) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Whose motion it is
+# The robot that a file belongs to
 
 
 def names(robot: Robot) -> dict[str, Any]:
-    """What a file says of its robot: all that gives the numbers their meaning."""
+    """What a file records about its robot: everything that is needed to interpret the numbers."""
     return {
         "format": FORMAT, "robot": robot.name, "base": robot.base, "floating": robot.floating, "joints": list(robot.joint_names),
         "nq": robot.nq, "nv": robot.nv,
@@ -150,7 +150,7 @@ def _cut(robot: Robot, rows: Array) -> Parts:
 
 
 def _csv(trajectory: Trajectory) -> str:
-    """One comment with the names, one line with the columns, one line a time."""
+    """The text of a .csv file: one comment with the names, one line with the columns, one line for each time."""
     text = io.StringIO()
     text.write(f"# {json.dumps(names(trajectory.robot))}\n")
     writer = csv.writer(text, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""Calculus on the group of configurations, over arrays: how curves of local coordinates and of q move the robot.
+"""Calculus on the group of configurations, over arrays: velocities and accelerations of curves in local coordinates and in q.
 
 A curve q(t) = integrate(q0, x(t)) has the body-fixed velocity nu = Jr(x) x', with the right Jacobian of exp
 
@@ -19,7 +19,7 @@ from fallingcat.model.model import Body, Model
 Array = NDArray[np.float64]
 
 MOST_TERMS = 60
-"""Terms of the series at most. At a half turn 25 reach the last digit."""
+"""Maximum number of terms of the series. At a half turn 25 terms are exact to the last digit."""
 
 
 def bracket(a: Array, b: Array) -> Array:
@@ -38,7 +38,7 @@ def velocity(model: Model, x: Array, dx: Array, ddx: Array) -> tuple[Array, Arra
 
 
 def local_rates(model: Model, x: Array, nu: Array, dnu: Array) -> tuple[Array, Array]:
-    """The other way: x' and x'' of local coordinates x, from the velocity and the acceleration of integrate(q0, x(t))."""
+    """The inverse of `velocity`: x' and x'' of local coordinates x, from nu and dnu of integrate(q0, x(t))."""
     dx, ddx = nu.copy(), dnu.copy()
     for at, entries in _lie_groups(model):
         here = _twist(x, at, entries)
@@ -71,7 +71,7 @@ def _small(term: Array, total: Array) -> bool:
 
 
 def _lie_groups(model: Model) -> Iterator[tuple[slice, list[int]]]:
-    """The joints whose coordinates do not simply add: where in nu they are, and which entries of a twist these are."""
+    """The joints whose coordinates do not simply add: their slice of nu, and the entries of a twist that it holds."""
     for body in independent_bodies(model):
         entries = body.joint.motions()
         if entries is not None:
@@ -94,7 +94,7 @@ def independent_bodies(model: Model) -> list[Body]:
 
 
 def continuous(model: Model, q: Array) -> Array:
-    """Configurations (..., times, nq) with unit quaternions of which the sign does not jump, and planar angles likewise."""
+    """Configurations (..., times, nq) without jumps in the signs of quaternions and in the angles of planar joints."""
     q = q.copy()
     for body in independent_bodies(model):
         if body.joint.quaternion_at is not None:
@@ -110,7 +110,7 @@ def continuous(model: Model, q: Array) -> Array:
 
 
 def coordinate_velocity(model: Model, q: Array, dq: Array, ddq: Array) -> tuple[Array, Array]:
-    """nu and dnu from the first two derivatives by time of the coordinates q, of which quaternions have unit length."""
+    """nu and dnu from the first two time derivatives of the coordinates q, whose quaternions have unit length."""
     nu, dnu = np.zeros((*q.shape[:-1], model.nv)), np.zeros((*q.shape[:-1], model.nv))
     for body in independent_bodies(model):
         at, to = slice(body.q_at, body.q_at + body.joint.nq), slice(body.nu_at, body.nu_at + body.joint.nv)
@@ -127,7 +127,7 @@ def coordinate_velocity(model: Model, q: Array, dq: Array, ddq: Array) -> tuple[
 
 
 def _spin(Q: Array, dQ: Array, ddQ: Array) -> tuple[Array, Array]:
-    """Q' = Q w / 2 and Q'' = Q (w' / 2 - |w|^2 / 4), with w as a quaternion without real part."""
+    """w and w' of Q' = Q w / 2 and Q'' = Q (w' / 2 - |w|^2 / 4), with w as a quaternion without real part."""
     return 2.0 * _back(Q, dQ), 2.0 * _back(Q, ddQ)
 
 

@@ -1,8 +1,8 @@
-"""Where a change of shape takes a robot that floats freely (paper 003, Sec. V-3).
+"""The motion of the base that a change of shape causes, for a robot that floats freely (paper 003, Sec. V-3).
 
 The base moves by dH/dt = H hat(v) with v = mu - A(s) r: the mechanical connection A, the velocity r of the shape s, and the
-locked velocity mu of the momentum, which is conserved. Without momentum mu = 0, and the way back to the same shape leaves the
-base somewhere else: that displacement is the holonomy of the path. With the curvature B(x, y) = dA(x, y) - [A x, A y] (ERRATA of
+locked velocity mu of the momentum, which is conserved. Without momentum mu = 0, and a path that returns to the same shape still
+displaces the base: this displacement is the holonomy of the path. With the curvature B(x, y) = dA(x, y) - [A x, A y] (ERRATA of
 paper 003, 3.9) a closed path around a small area displaces the base by exp(-integral of B), up to the third order in its size.
 """
 
@@ -33,17 +33,17 @@ class Motion(NamedTuple):
 
 
 Path = Callable[[Array], Motion]
-"""Shapes, their velocities and accelerations at given parameters, times for instance."""
+"""A function from parameters, such as times, to shapes with their velocities and accelerations."""
 
 GAUSS = np.sqrt(3.0) / 6.0
-"""Half the distance of the two Gauss points of a unit interval."""
+"""Half the distance between the two Gauss points of a unit interval."""
 MOST_HALVINGS = 12
 LAYERS = 8
-"""Layers into which the cone over a loop is divided."""
+"""Number of layers into which the cone over a loop is divided."""
 
 
 def configurations(robot: Robot, s: Array) -> Array:
-    """Shapes with the base at the origin."""
+    """The configurations (..., nq) with these shapes and the base at the origin."""
     q = np.zeros((*s.shape[:-1], robot.nq))
     q[..., 6], q[..., 7:] = 1.0, s
     return q
@@ -139,21 +139,21 @@ def _hat(w: Array) -> Array:
 
 
 def to_base(H: Array, momentum: Array) -> Array:
-    """A momentum about the origin of the world and in its axes, about and in those of the pose H: Ad(H)^T p, (..., 6)."""
+    """Ad(H)^T p, (..., 6): a momentum about the world's origin in world axes, taken about the origin of H and in its axes."""
     Rt, p = np.swapaxes(H[..., :3, :3], -1, -2), H[..., :3, 3]
     linear, angular = momentum[..., :3], momentum[..., 3:] - np.cross(p, momentum[..., :3])
     return np.concatenate([np.einsum("...ij,...j->...i", Rt, x) for x in (linear, angular)], axis=-1)
 
 
 def converged(robot: Robot, path: Path, times: Array, start: Array, momentum: Array | None, tolerance: float) -> Array:
-    """The reconstruction at the times, with steps halved until this moves no base by more than the tolerance, m or rad."""
+    """The reconstruction at the times, with steps halved until this changes no base pose by more than the tolerance, m or rad."""
     q, steps = reconstruct(robot, path, times, start, momentum), 1
     for _ in range(MOST_HALVINGS):
         steps *= 2
         within = np.arange(steps) / steps
         fine = np.append((times[:-1, None] + np.diff(times)[:, None] * within).ravel(), times[-1])
         coarse, q = q, reconstruct(robot, path, fine, start, momentum)[::steps]
-        # The finer of two results of fourth order is nearer to the truth than to the other by a factor of 15.
+        # Of two results of fourth order the finer one has about 1/15 of their difference as its error.
         if np.abs(robot.difference(coarse, q)[:, :6]).max(initial=0.0) / 15.0 <= tolerance:
             return q
     raise FallingCatError(f"the reconstruction does not reach {tolerance:g} in {steps} steps a sample: give more samples")
@@ -164,12 +164,12 @@ def converged(robot: Robot, path: Path, times: Array, start: Array, momentum: Ar
 
 
 class Layer(NamedTuple):
-    """Points of the cone from the first shape of a path to the path, all at the same share of the way."""
+    """Points of the cone from the first shape of a path to the path, all at the same fraction of the way."""
 
     weights: Array
     s: Array
     B: Array
-    """(points, 6): the curvature of the two sides of the cone."""
+    """(points, 6): the curvature, applied to the two tangent directions of the cone."""
 
 
 def cone(robot: Robot, path: Path, x: Array, layers: int = LAYERS) -> Iterator[Layer]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 STENCIL = 5
-"""Samples that a derivative is taken from."""
+"""Number of samples from which a derivative is computed."""
 
 
 class States(NamedTuple):
@@ -77,7 +77,7 @@ def interpolate(robot: Robot, t: Array, states: States, times: Array) -> States:
 
 
 def _quintic(u: Array, d: Array, v0: Array, a0: Array, v1: Array, a1: Array) -> tuple[Array, Array, Array]:
-    """The polynomial from 0 to d over u from 0 to 1 with these derivatives at its ends, and its first two derivatives."""
+    """The quintic from 0 to d over u in [0, 1] with these velocities and accelerations at its ends, and its two derivatives."""
     r, s, w = d - v0 - a0 / 2.0, v1 - v0 - a0, a1 - a0
     c3, c4, c5 = 10.0 * r - 4.0 * s + w / 2.0, -15.0 * r + 7.0 * s - w, 6.0 * r - 3.0 * s + w / 2.0
     x = u * (v0 + u * (a0 / 2.0 + u * (c3 + u * (c4 + u * c5))))

@@ -93,7 +93,7 @@ class Trajectory:
         return Trajectory(self.robot, self.t[index], *(x[..., index, :] for x in (self.q, self.nu, self.dnu)))
 
     def between(self, start: float, end: float) -> Trajectory:
-        """The part from one time to another, with its ends on the spline and the samples between them as they are."""
+        """The part from one time to another: the samples in between, and the spline at both ends."""
         if not start < end:
             raise InputError("between: the start is not before the end", got=f"{start!r} and {end!r}")
         inside = self.t[(self.t > start) & (self.t < end)]
@@ -111,7 +111,7 @@ class Trajectory:
         return Trajectory(self.robot, wanted, *spline.interpolate(self.robot, self.t, states, np.clip(wanted, first, last)))
 
     # -----------------------------------------------------------------------------------------------------------------
-    # What became of the base
+    # The displacement of the base
 
     @property
     def holonomy(self) -> Array:

@@ -31,13 +31,13 @@ class Pair(NamedTuple):
 
 
 class Erratum(NamedTuple):
-    """Something printed that does not hold."""
+    """A printed equation that does not hold."""
 
     number: str
     where: str
     witness: Array
     printed: Array
-    """Of another shape than the witness where what is printed does not even fit."""
+    """The printed side; of another shape than the witness if the printed formula does not fit."""
     corrected: Array
     what: str
 
@@ -110,7 +110,7 @@ class Moment:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What holds
+# Equations that hold
 
 
 def confirmed(m: Moment) -> list[Pair]:
@@ -260,7 +260,7 @@ def _equations(m: Moment) -> list[Pair]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What does not
+# Equations that do not hold
 
 
 def errata(m: Moment) -> list[Erratum]:

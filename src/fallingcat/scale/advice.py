@@ -1,4 +1,4 @@
-"""How many states make a chunk: enough that a task costs little beside its work, few enough for the memory of a worker."""
+"""The size of a chunk: large enough that the overhead of a task is small, small enough for the memory of a worker."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from dataclasses import dataclass
 from fallingcat.scale.job import Work
 
 TASK = 5e-3
-"""Seconds that a task costs beyond its work: Dask's scheduling, opening files, a ledger. Measured: docs/scale.md."""
+"""Overhead of a task in seconds: Dask's scheduling, opening files, the ledger. Measured: docs/scale.md."""
 DISK = 5e8
-"""Bytes a second to and from files, as a rule."""
+"""Typical rate of reading and writing files, in bytes per second."""
 SHARE = 0.02
-"""The share of the time that may be spent on managing tasks."""
+"""The largest share of the time that may be overhead of tasks."""
 MOST = 1 << 26
-"""Bytes of states and results in a chunk at most: a worker holds about three times as much."""
+"""Largest size of the states and results in a chunk, in bytes: a worker holds about three times as much."""
 LEAST = 1024
 TRIED, REPEATS = 512, 5
-"""States that are timed, and how often: the quickest counts, as others may keep the machine busy."""
+"""Number of states that are timed, and of repetitions; the shortest time is used, as the machine may be busy."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """A size, and what it means."""
+    """The size of a chunk, and its consequences for memory and time."""
 
     chunk: int
     bytes: int
     seconds: float
-    """For one chunk, on one core of this machine: arithmetic, and what its files take as a rule."""
+    """Seconds for one chunk on one core of this machine: computation, and a typical time for its files."""
 
     @property
     def overhead(self) -> float:
-        """The part of the time that goes to tasks."""
+        """The share of the time that is overhead of tasks."""
         return TASK / (TASK + self.seconds)
 
     def __str__(self) -> str:
@@ -42,14 +42,14 @@ class Advice:
 
 
 def advise(work: Work, count: int, rows: int = 0, chunk: int | None = None) -> Advice:
-    """A chunk size for a job over `count` states of which `rows` are stored together; or what a given one means."""
+    """The advice for a job over `count` states, of which `rows` are stored together; with `chunk`, that for this size."""
     try:
         states = work.read(0, min(TRIED, count))
     except (OSError, ValueError):
-        states = work.blank(min(TRIED, count))  # the job will say what is wrong with this chunk, and do the others
+        states = work.blank(min(TRIED, count))  # the job reports what is wrong with this chunk, and computes the others
     tried = len(next(iter(states.values())))
     results, _ = work.compute(states)  # compiles
-    drawn = results is states  # nothing is read: the time is that of drawing
+    drawn = results is states  # random states: nothing is read, and the time is that of drawing them
     size = sum(a.nbytes for a in (*(() if drawn else states.values()), *results.values())) / tried
     times = []
     for _ in range(REPEATS):
@@ -63,7 +63,7 @@ def advise(work: Work, count: int, rows: int = 0, chunk: int | None = None) -> A
 
 
 def _chunk(seconds: float, size: float, rows: int) -> int:
-    """By time, within memory. Rows that are stored together are read together: whole groups of them, or whole parts of one."""
+    """A chunk size by time, limited by memory: whole groups of rows that are stored together, or whole fractions of a group."""
     most = max(LEAST, int(MOST / size))
     chunk = min(max(LEAST, rows, int(TASK / SHARE / seconds)), most)
     if rows == 0:

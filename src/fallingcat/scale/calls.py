@@ -23,7 +23,7 @@ STEPS = ("step", "discretize", "state_plus", "state_minus")
 VECTORS = {"q": "nq", "q0": "nq", "q1": "nq"} | dict.fromkeys(("nu", "nu0", "nu1", "dnu", "tau", "dx", "w"), "nv")
 VECTORS |= {"ddr": "n", "r": "n", "tau0": "n"}
 NAMED = ("frame", "base", "representation", "method")
-"""Options that the name of a result tells."""
+"""Options whose values become part of the name of a result."""
 NUMBERS = {"mu": 6, "a": 6, "z": 0, "dt": 0}
 
 
@@ -45,7 +45,7 @@ class Call:
     text: str
     method: str
     inputs: tuple[str, ...]
-    """Arrays that it takes from the states."""
+    """Names of the arrays that it takes from the states."""
     options: tuple[tuple[str, Any], ...]
 
     def __call__(self, robot: Robot, states: Mapping[str, Array]) -> tuple[Array, ...]:
@@ -53,7 +53,7 @@ class Call:
         return tuple(found) if isinstance(found, tuple) else (found,)
 
     def results(self, robot: Robot) -> list[Result]:
-        """What comes out, from a call with no states: whatever is wrong with the options is said here."""
+        """The results, found by a call with no states, which also reports errors in the options."""
         found = self(robot, {name: np.zeros((0, size) if size else (0,)) for name, size in widths(robot, self.inputs).items()})
         labels = of_results(robot, self.method, [x.shape[1:] for x in found], dict(self.options))
         name = ".".join([self.method, *(_in_a_name(str(v)) for k, v in self.options if k in NAMED)])

@@ -1,7 +1,7 @@
 """All chunks of a job: one after the other in this process, or as tasks of a Dask cluster.
 
-A chunk that fails does not stop the others; a full disk, or a scheduler that is gone, stops all. What is missing in the
-end is said chunk by chunk, and is what `--resume` computes.
+A chunk that fails does not stop the others; a full disk or a lost scheduler stops the job. Missing chunks are reported one
+by one at the end, and `--resume` computes them.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ Tell = Callable[[int, str], None]
 """A callback that is told how many chunks have just been done, and a message."""
 
 IN_FLIGHT = 4
-"""Tasks for each thread of the cluster that the scheduler knows of at a time: its memory does not grow with the job."""
+"""Tasks per thread of the cluster that are submitted at a time, so that the scheduler's memory does not grow with the job."""
 RETRIES = 1
 PATIENCE = 20.0
 """Seconds without an answer after which the connection to the scheduler counts as lost."""
 QUIET_WORKERS = {"distributed.worker.daemon": True, "distributed.worker.profile.enabled": False}
-"""Workers of our own end with the job, and do not look at themselves a hundred times a second."""
+"""Settings of workers that we start: they end with the job, and their statistical profiler is off."""
 LEAST_MEMORY = 1 << 26
-"""Bytes: a process that has imported Dask and this library takes more."""
+"""Smallest memory of a worker that is accepted, in bytes; less than a process needs that has imported Dask."""
 COMPARED = ("fallingcat", "numpy", "llvmlite", "machine")
-"""Of `versions`: what the bits of states and results may depend on."""
+"""The entries of `versions` on which the bits of states and results may depend."""
 FATAL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
@@ -137,14 +137,14 @@ def cluster(address: str | None, workers: int, memory: str) -> Iterator[Any]:
 
 
 def _quiet() -> None:
-    """What goes wrong is in the outcome; Dask's tracebacks of it are not for people."""
+    """Silence Dask's own tracebacks: errors are reported in the outcome."""
     for name in list(logging.root.manager.loggerDict):
         if name.partition(".")[0] == "distributed":
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def check_workers(client: Any, job: Job, source: str | None) -> int:
-    """Have all workers the same library, and do they see the files? The number of their threads."""
+    """The number of threads of all workers; refused unless they have the same library and see the files."""
     deadline = time.monotonic() + PATIENCE
     while not client.scheduler_info(n_workers=-1)["workers"]:
         if time.monotonic() > deadline:

@@ -9,7 +9,7 @@ from fallingcat.errors import FallingCatError
 
 
 def need(module: str, what: str) -> Any:
-    """The module; an error says how to install it."""
+    """Import a module; if it is missing, the error says how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError:

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 
 class Work(Protocol):
-    """What makes the arrays of a chunk."""
+    """Computes the arrays of a chunk."""
 
     def read(self, start: int, stop: int) -> dict[str, Array]:
         """The states of a chunk: vectors by name, (stop - start, size)."""
@@ -37,13 +37,13 @@ class Work(Protocol):
         ...
 
     def blank(self, count: int) -> dict[str, Array]:
-        """Arrays like those of states, where they cannot be read."""
+        """Arrays of the same shapes as the states of a chunk, for timing when the states cannot be read."""
         ...
 
 
 @dataclass(frozen=True)
 class Sample:
-    """States are the results."""
+    """Random states, which are the results themselves."""
 
     sampler: Sampler
     names: tuple[str, ...]
@@ -89,7 +89,7 @@ class Map:
         }
 
     def _refuse(self, states: dict[str, Array]) -> int:
-        """A quaternion far from unit length is no orientation: that state, and no other, becomes NaN."""
+        """Set states with a quaternion far from unit length to NaN, and leave all others; the number of such states."""
         places = quaternions(self.robot.model)
         bad = np.zeros(len(next(iter(states.values()))), dtype=bool)
         for name in ("q", "q0", "q1"):
@@ -120,7 +120,7 @@ class Job:
         return number * self.target.chunk, min((number + 1) * self.target.chunk, self.target.count)
 
     def do(self, number: int) -> dict[str, Any]:
-        """Read, compute and write a chunk; what there is to say of it."""
+        """Read, compute and write a chunk; its entry for the ledger."""
         times = [time.perf_counter()]
         states = self.work.read(*self.rows(number))
         times.append(time.perf_counter())

@@ -1,9 +1,9 @@
-"""What a folder of results says of itself, and which of its chunks are done.
+"""The record of a folder of results: what it contains, and which of its chunks are done.
 
 `_fallingcat.json` names robot, versions, functions and input; it is written before the first chunk and again at the end.
 Readers of Parquet pass over names that begin with an underscore.
 `_fallingcat.done` has a line for every chunk that is wholly written. A line counts only with its end: a chunk whose line is
-missing or cut short is computed again, whatever there is of it.
+missing or cut short is computed again, even if part of it was written.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ DONE = "_fallingcat.done"
 LOCK = ".fallingcat.lock"
 FORMAT = "fallingcat results 1"
 PROBED = 1 << 16
-"""Bytes at both ends of a file that its fingerprint is made of, with its size."""
+"""Bytes at both ends of a file from which, with its size, its fingerprint is computed."""
 
 
 def about_robot(robot: Robot) -> dict[str, Any]:
-    """What gives the numbers their meaning."""
+    """What identifies a robot in files, and is needed to interpret the numbers: name, digest, base, gravity, joints."""
     return {
         "robot": robot.name, "digest": robot.model.digest, "base": robot.base, "floating": robot.floating,
         "gravity": robot.gravity.tolist(), "joints": list(robot.joint_names), "nq": robot.nq, "nv": robot.nv,
@@ -41,7 +41,7 @@ def about_robot(robot: Robot) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """What the numbers were made with."""
+    """The versions of the software that computed the numbers."""
     return {
         "fallingcat": __version__, "python": platform.python_version(), "numpy": np.__version__, "llvmlite": llvmlite.__version__,
         "machine": platform.machine(),
@@ -67,7 +67,7 @@ def fingerprint(path: str) -> str:
 
 
 def chunk_of(folder: str, resume: bool) -> int | None:
-    """The states a chunk of a job that is to be gone on with, if there is one."""
+    """The chunk size of the job in a folder that is to be resumed, if there is one."""
     try:
         chunk = json.loads((Path(folder) / NAME).read_text(encoding="utf-8"))["chunk"] if resume else None
     except (OSError, ValueError, KeyError, TypeError):
@@ -86,7 +86,7 @@ class Ledger:
         self._new = False
 
     def begin(self, resume: bool) -> None:
-        """Make the folder ours, or go on with the one that is there."""
+        """Lock the folder and begin its record, or resume an existing one."""
         there = self.folder / NAME
         if not there.exists():
             if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
@@ -123,7 +123,7 @@ class Ledger:
         return found
 
     def _compare(self, found: Mapping[str, Any]) -> None:
-        """Is this the job that was begun? The version counts: another may round differently."""
+        """Refuse to resume a job that differs from the one that was begun, in version too: another may round differently."""
         for key, value in json.loads(json.dumps(self.plan)).items():
             if key == "versions":
                 value, other = value["fallingcat"], found.get(key, {}).get("fallingcat")
@@ -136,7 +136,7 @@ class Ledger:
                 raise InputError(what, expected=_short(value), got=_short(other), hint="choose another --out")
 
     def _look(self) -> None:
-        """Which chunks are done."""
+        """Read which chunks are done."""
         path = self.folder / DONE
         data = path.read_bytes() if path.exists() else b""
         whole = data[: data.rfind(b"\n") + 1]
@@ -145,19 +145,19 @@ class Ledger:
                 entry = json.loads(line)
                 self.done[int(entry["chunk"])] = entry
             except (ValueError, KeyError, TypeError):
-                continue  # a line that was cut short, and went on after that
+                continue  # a line that was cut short by an interruption
         if len(whole) < len(data):
             with open(path, "r+b") as stream:
                 stream.truncate(len(whole))
 
     def enter(self, entry: Mapping[str, Any]) -> None:
-        """A chunk is written."""
+        """Record that a chunk is written."""
         self.done[int(entry["chunk"])] = dict(entry)
         self._stream.write(json.dumps(entry).encode() + b"\n")
         self._stream.flush()
 
     def close(self, complete: bool, checks: Mapping[str, Any]) -> None:
-        """The last word, and the end of our hold."""
+        """Write the final record, and release the folder."""
         stream, self._stream = self._stream, None
         if stream is not None:
             os.fsync(stream.fileno())
@@ -167,7 +167,7 @@ class Ledger:
         self.release()
 
     def forget(self) -> None:
-        """Nothing was computed: leave no folder that would have to be gone on with."""
+        """Release the folder, and remove it if it is new and nothing was computed, so that there is nothing to resume."""
         new = self._new and not self.done
         self.release()
         if new:

@@ -1,4 +1,4 @@
-"""From the words of a command to a folder of results."""
+"""Runs a job: from the arguments of a command to a folder of results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fallingcat.scale.sources import Source, open_states
 from fallingcat.scale.targets import Target, check_kind
 
 CHECKED_CHUNKS, CHECKED_STATES = 8, 8
-"""That are computed again in the end, and compared bit for bit."""
+"""Numbers of chunks, and of states in each, that are computed again at the end and compared bit for bit."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ class Settings:
     workers: int = 1
     """Processes on this machine; 0: this process."""
     memory: str = "auto"
-    """Of one of them."""
+    """Memory of one process."""
     scheduler: str | None = None
     resume: bool = False
 
 
 @dataclass
 class Summary:
-    """What a job says in the end."""
+    """The summary of a finished job."""
 
     states: int
     chunks: int
@@ -63,7 +63,7 @@ class Summary:
 
 
 Progress = Callable[[int, Advice], contextlib.AbstractContextManager[engine.Tell]]
-"""Given the number of chunks that are to be computed and the advice, a callback for each."""
+"""From the number of chunks to compute and the advice, a context with a callback for every finished chunk."""
 
 
 @contextlib.contextmanager
@@ -161,7 +161,7 @@ def _finish(
 
 
 def _with_whole_paths(job: Job) -> Job:
-    """Workers may have other working directories."""
+    """The job with absolute paths, as workers may have other working directories."""
     work = job.work
     if isinstance(work, Map) and isinstance(work.source, Source):
         work = replace(work, source=work.source.absolute())
@@ -169,7 +169,7 @@ def _with_whole_paths(job: Job) -> Job:
 
 
 def _checks(job: Job, ledger: Ledger) -> dict[str, Any]:
-    """Counts over all chunks, and some states computed again."""
+    """The checks of a job: counts over all chunks, and some states computed again."""
     entries = ledger.done.values()
     rng = np.random.default_rng(0)
     numbers = sorted(ledger.done)

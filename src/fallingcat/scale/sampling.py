@@ -1,4 +1,4 @@
-"""Random states of a robot: the same numbers for the same seed, however many there are, in chunks of any size, on any machine."""
+"""Random states of a robot, which depend on the seed alone: not on their number, the size of chunks or the machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fallingcat.robot.robot import Robot, coordinate_range
 Array = NDArray[np.float64]
 
 BLOCK = 1024
-"""States that are drawn at a time, from a stream of their own: (seed, number of the block)."""
+"""Number of states in a block, which is drawn from a random stream of its own: (seed, number of the block)."""
 
 NAMES = ("q", "nu", "dnu", "tau")
 
@@ -34,7 +34,7 @@ class Sampler:
     seed: int
 
     def states(self, names: Sequence[str], start: int, stop: int) -> dict[str, Array]:
-        """States from one number to another, which need not be edges of blocks."""
+        """The states with the numbers start to stop - 1, which need not be at the borders of blocks."""
         first, last = start // BLOCK, -(-stop // BLOCK)
         blocks = [self._block(k) for k in range(first, last)]
         cut = slice(start - first * BLOCK, stop - first * BLOCK)
@@ -54,7 +54,7 @@ class Sampler:
         return {"q": self._configurations(rng), "nu": nu, "dnu": dnu, "tau": tau}
 
     def _configurations(self, rng: np.random.Generator) -> Array:
-        """As `Robot.random_configuration`, many at a time."""
+        """A block of random configurations, (BLOCK, nq), distributed as those of `Robot.random_configuration`."""
         q = np.empty((BLOCK, self.robot.nq))
         for body in self.robot.model.bodies:
             if body.mimics:
@@ -69,7 +69,7 @@ class Sampler:
 
 
 def _within(values: Array, even: Array, limits: Array) -> None:
-    """Even numbers within limits, in place of normal ones, where there are limits."""
+    """Where there are limits, replace normal numbers in `values` by uniform ones within them."""
     for k, limit in enumerate(limits.tolist()):
         if 0.0 < limit < NO_LIMIT:
             values[:, k] = limit * even[:, k]

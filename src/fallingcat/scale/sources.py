@@ -1,4 +1,4 @@
-"""States in files: arrays by name, rows of which can be read anywhere without reading the rest.
+"""States in files: arrays by name, of which any rows can be read without reading the rest.
 
 Zarr, HDF5, .npz and .npy here; tables with columns, Parquet and CSV, in `tables.py`. A source is a path and what was found in
 it: it can be sent to a worker, which opens the file itself.
@@ -28,10 +28,10 @@ from fallingcat.suggest import closest
 Array = NDArray[np.float64]
 
 UNNAMED = ""
-"""The name of an array in a file that holds one alone."""
+"""The name of the array in a file that holds a single one."""
 
 LARGEST_PACKED = 1 << 28
-"""Bytes of a compressed .npz, which can only be read as a whole."""
+"""Largest compressed .npz in bytes, as it can only be read as a whole."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Field:
 
     shape: tuple[int, ...]
     kind: str
-    """The kind of its dtype, a letter as in NumPy."""
+    """The kind of its dtype: a letter, as in NumPy."""
     words: str
-    """Its dtype for people."""
+    """Its dtype in words, for messages."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Source:
     about: dict[str, Any]
     """What the file says of its robot, if it does."""
     rows: int
-    """Rows that are stored together: reading fewer costs as much; 0 if it does not matter."""
+    """Number of rows that are stored together, so that reading fewer takes as long; 0 if there is no such number."""
     split: tuple[tuple[str, int], ...] = ()
     """Names and lengths, for one array that holds several vectors side by side."""
     columns: Any = None
@@ -84,12 +84,12 @@ class Source:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What tells this file from another, for those who go on with a job later."""
+        """The identity of the file, by which a resumed job recognizes its input."""
         return {"path": str(Path(self.path).resolve()), "kind": self.kind, "states": self.count, "digest": fingerprint(self.path)}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Opening, with everything that can be wrong before a job begins
+# Opening files: everything that can be wrong is checked before a job begins
 
 
 def open_states(path: str, robot: Robot, names: Sequence[str]) -> Source:
@@ -110,7 +110,7 @@ def open_states(path: str, robot: Robot, names: Sequence[str]) -> Source:
 
 
 def _finished(path: Path) -> None:
-    """Raise for a folder of results that a job has not finished: what is missing there would be taken for states."""
+    """Raise for a folder of results that a job has not finished: missing chunks would be read as states."""
     ledger = path / NAME
     if ledger.is_file() and _about(ledger.read_text(encoding="utf-8", errors="replace")).get("complete") is not True:
         hint = "the command that began it finishes it, with --resume"
@@ -180,7 +180,7 @@ def _fitting(source: Source, robot: Robot, names: Sequence[str]) -> Source:
 
 
 def _split(source: Source, wanted: dict[str, int]) -> Source:
-    """One array: all that is wanted side by side, in this order."""
+    """The source of a single array that holds all wanted vectors side by side, in this order."""
     field = source.fields[UNNAMED]
     total = sum(size or 1 for size in wanted.values())
     if field.kind not in "fiub":
@@ -292,7 +292,7 @@ def _read_npz(source: Source, names: Sequence[str], start: int, stop: int) -> di
             with archive.open(f"{name}.npy") as member:
                 shape, _, dtype = _header(member)
                 row = int(np.prod(shape[1:], dtype=int)) * dtype.itemsize
-                member.seek(member.tell() + start * row)  # quick in a stored member
+                member.seek(member.tell() + start * row)  # fast, as the member is not compressed
                 data = member.read((stop - start) * row)
             found[name] = np.frombuffer(data, dtype=dtype).reshape(stop - start, *shape[1:])
     return found

@@ -30,7 +30,7 @@ Chosen = tuple[bool, tuple[str, ...]]
 """Is it a column of lists, and which column or columns?"""
 
 EVERY = 4096
-"""Lines of a CSV file between places that are remembered."""
+"""Number of lines of a CSV file between positions that are stored."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def _numbers(name: str, column: Any) -> Array:
 
 
 def open_csv(path: str) -> Table:
-    """A CSV file with a line of names; it is gone through once, for the places of its lines."""
+    """A CSV file with a line of names; it is read once, to find the positions of its lines."""
     with open(path, "rb") as file:
         about, names = _head(file)
         starts, edges, count, first = [0], [file.tell()], 0, b""
@@ -185,7 +185,7 @@ def open_csv(path: str) -> Table:
 
 
 def _head(file: Any) -> tuple[dict[str, Any], list[str]]:
-    """What comments say of the robot, and the names of the columns."""
+    """The description of the robot in the comments, and the names of the columns."""
     about: dict[str, Any] = {}
     line = file.readline()
     while line.startswith(b"#"):
@@ -226,7 +226,7 @@ def _parse(path: str, data: bytes, where: Sequence[int], first: int) -> Array:
 
 
 def _parse_slowly(path: str, data: bytes, where: Sequence[int], first: int) -> Array:
-    """Line by line: an empty cell is NaN, as in Parquet; one that cannot be read is named in the error."""
+    """Parse line by line: an empty cell is NaN, as in Parquet; the error names a cell that cannot be read."""
     lines = [line for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
     rows = np.full((len(lines), len(where)), np.nan)
     for k, cells in enumerate(csv.reader(lines)):

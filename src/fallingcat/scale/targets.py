@@ -23,21 +23,21 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Target:
-    """A folder that results go to; can be sent to a worker."""
+    """A folder for results; can be pickled, and so sent to a worker."""
 
     path: str
     results: tuple[Result, ...]
     count: int
     chunk: int
     about: str
-    """What the files say of the robot, as JSON."""
+    """The description of the robot that is stored in the files, as JSON."""
 
     @property
     def kind(self) -> str:
         return Path(self.path).suffix.lower()
 
     def make(self) -> None:
-        """The folder, without results in it; what is there stays."""
+        """Make the folder, without results in it; existing results are kept."""
         if self.kind == ".zarr":
             self._make_zarr()
 
@@ -74,15 +74,15 @@ class Target:
         for r in self.results:
             if r.name in group:
                 continue
-            # Nothing is compressed: the digits of results look random. A checksum finds what was damaged; what is missing is NaN.
+            # No compression, as the digits of results look random. A checksum detects damage; missing chunks read as NaN.
             group.create_array(
                 r.name, shape=(self.count, *r.shape), chunks=(self.chunk, *r.shape), dtype="float64", fill_value=float("nan"),
                 compressors=[codecs.Crc32cCodec()], dimension_names=["sample", *r.dims], attributes=r.about,
-                config={"write_empty_chunks": True},  # no look at every number for a chunk that might be NaN throughout
+                config={"write_empty_chunks": True},  # saves a search for chunks that are NaN throughout
             )  # fmt: skip
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # not in the specification yet
-            zarr.consolidate_metadata(self.path)  # readers need not look through the folder, which is not Zarr's alone
+            warnings.simplefilter("ignore")  # Zarr warns that consolidated metadata are not in the specification yet
+            zarr.consolidate_metadata(self.path)  # so that readers need not list the folder, which holds other files too
 
     def _part(self, number: int) -> Path:
         return Path(self.path) / f"part-{number:07d}.parquet"
@@ -105,7 +105,7 @@ class Target:
             os.chmod(temporary, 0o644)
             os.replace(temporary, self._part(number))
         except BaseException:
-            with contextlib.suppress(FileNotFoundError):  # a writer that fails takes its file away
+            with contextlib.suppress(FileNotFoundError):  # a writer that fails removes its file itself
                 os.unlink(temporary)
             raise
 

@@ -1,7 +1,7 @@
-"""The fall: the gait carried out by torques, with the full dynamics, from the drop to the touch of the ground.
+"""The fall: simulation of the gait under joint torques, with the full dynamics, from the drop to the touch of the ground.
 
 At every step a controller computes joint torques from the state, with no force on the base, and `robot.step` moves the
-robot under them. Nothing in the simulation knows that momentum is conserved.
+robot under them. The simulation does not enforce the conservation of momentum.
 
 The gait decides where the cat ends; the height only decides how fast it has to go. Without momentum a free fall looks, from
 the falling centre of mass, like a motion without gravity: speeds go with 1/T, torques with 1/T^2, the end stays the same.
@@ -24,11 +24,11 @@ Array = NDArray[np.float64]
 
 PAWS = ("front_left_lower_leg", "front_right_lower_leg", "rear_left_lower_leg", "rear_right_lower_leg")
 START, END = 0.05, 0.96
-"""The shares of the fall after which the cat wakes up, and after which it is done."""
+"""The fractions of the fall at which the gait begins and ends."""
 RATE = 40.0
 """The rate at which errors of the joints decay, 1/s."""
 STEPS = 4000
-"""Steps of the controller and of the simulation. Their number fixes the error in momentum of the integrator, of fourth order."""
+"""Steps of the controller and of the simulation; they determine the momentum error of the integrator, of fourth order."""
 LOWEST, HIGHEST = 0.02, 50.0
 """The range of heights that are accepted, m."""
 
@@ -49,7 +49,7 @@ class Fall:
     """(k, n): joint torques, held from one time to the next."""
 
     def reference(self, t: Array) -> Motion:
-        """The shape that the plan wants at these times, its velocity and its acceleration."""
+        """The planned shape at these times, with its velocity and acceleration."""
         return reference(self.gait, t, fall_time(self.robot, self.height))
 
 
@@ -58,7 +58,7 @@ def drop(robot: Robot, gait: Gait, height: float, progress: Callable[[str], None
     check_height(height)
     total = fall_time(robot, height)
     dt = total / STEPS
-    count = STEPS + STEPS // 50  # a little longer than planned: the touch is found, not assumed
+    count = STEPS + STEPS // 50  # longer than the planned fall, as the moment of the touch is computed afterwards
     t: Array = dt * np.arange(count + 1, dtype=np.float64)
     wanted = reference(gait, t[:-1] + dt / 2.0, total)
     q, nu = np.empty((count + 1, robot.nq)), np.zeros((count + 1, robot.nv))
@@ -82,7 +82,7 @@ def torques(robot: Robot, wanted: Motion, q: Array, nu: Array, dt: float) -> Arr
 
 
 def _accelerations(robot: Robot, joints: Array, q: Array, nu: Array) -> Array:
-    """Accelerations (nv,): those of the joints with that of the free base before them."""
+    """The accelerations (nv,) of a robot with a free base whose joints accelerate by `joints`."""
     return np.concatenate([robot.base_acceleration(q, nu, joints), joints])
 
 
@@ -94,14 +94,14 @@ def reference(gait: Gait, t: Array, total: float) -> Motion:
 
 
 def predicted(fall: Fall) -> Array:
-    """The configurations at the times of a fall without any dynamics: the reconstruction, and gravity."""
+    """The configurations at the times of a fall, predicted without simulation: by the reconstruction, and gravity."""
     q = reconstruct(fall.robot, fall.reference, fall.t, fall.q[0])
     q[:, :3] += fall.t[:, None] ** 2 / 2.0 * fall.robot.gravity
     return q
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The ends of the fall
+# Beginning and end of the fall
 
 
 def check_height(height: float) -> None:

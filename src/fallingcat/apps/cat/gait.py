@@ -21,7 +21,7 @@ from fallingcat.robot.robot import Robot
 Array = NDArray[np.float64]
 
 TUCK = {"shoulder": -0.6, "elbow": -1.6, "hip": -0.45, "knee": 1.3, "neck_pitch": 0.2}
-"""Where the joints with these endings go while the cat is curled up, rad: it has less inertia about its long axis then."""
+"""Displacements of joints with these endings in the curled-up cat, rad, which has less inertia about its long axis."""
 MOVED = {
     "waist_bend": (False, 2), "waist_side": (True, 2), "waist_twist": (True, 2), "tail_pitch": (False, 2), "tail_yaw": (True, 2),
 }  # fmt: skip
@@ -55,7 +55,7 @@ def circle(robot: Robot, radius: float) -> Gait:
 
 
 def terms() -> list[tuple[str, int, bool]]:
-    """What each coefficient belongs to: a joint, a harmonic, and whether it is a sine."""
+    """For each coefficient: its joint, its harmonic, and whether it belongs to a sine."""
     return [(name, k, sine) for name, (sine, most) in MOVED.items() for k in range(int(sine), most + 1)]
 
 

@@ -5,7 +5,7 @@ curvature B of the connection: a change delta of a path, its ends held, changes 
 
     dH H^-1 = integral of Ad(H) B(ds, delta),  exactly.
 
-The area integral chooses a gait, this gives the optimiser its gradient.
+The area integral serves to choose a gait, and this formula gives the gradient for the optimisation.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ Array = NDArray[np.float64]
 
 
 def angular_momentum(robot: Robot, q: Array, nu: Array, links: Iterable[str] | None = None) -> Array:
-    """About the centre of mass of the whole robot, in the world, (..., 3): sum of m (c - c0) x (v - v0) + R I R^T w.
+    """Angular momentum about the robot's centre of mass, in world axes, (..., 3): sum of m (c - c0) x (v - v0) + R I R^T w.
 
-    links: those that count; all when None. For bundled robots of revolute and fixed joints.
+    links: the links to sum over; all if None. For bundled robots of revolute and fixed joints.
     """
     parts = _links(robot, q, nu)
     mass = sum(m for m, *_ in parts.values())
@@ -30,7 +30,7 @@ def angular_momentum(robot: Robot, q: Array, nu: Array, links: Iterable[str] | N
 
 
 def _links(robot: Robot, q: Array, nu: Array) -> dict[str, tuple[float, Array, Array, Array]]:
-    """By link: mass, centre of mass, its velocity, and the angular momentum about it."""
+    """For each link: mass, centre of mass, its velocity, and the angular momentum about it, in the world."""
     H, s = robot.split(q)
     R, p = H[..., :3, :3], H[..., :3, 3]
     frames = {robot.base: (R, p, _turned(R, nu[..., :3]), _turned(R, nu[..., 3:6]))}

@@ -21,9 +21,9 @@ Array = NDArray[np.float64]
 
 FRAMES = 160
 SLOW = 0.1
-"""The speed at which the page plays."""
+"""The playback speed of the page, relative to real time."""
 REACH, POINTS = 1.55, 45
-"""Of the map of the curvature: how far the waist bends, rad, and how many points a side has."""
+"""The map of the curvature: its range of waist bends, rad, and its number of points per side."""
 
 
 def page(fall: Fall, summary: Summary) -> str:
@@ -60,13 +60,13 @@ def page(fall: Fall, summary: Summary) -> str:
 
 
 def power_of_ten(x: float) -> str:
-    """The next larger one, in a few characters."""
+    """The next larger power of ten, in a few characters."""
     exponent = int(np.ceil(np.log10(max(x, 1e-300))))
     return "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def frames(fall: Fall) -> NDArray[np.intp]:
-    """Which of the states are shown."""
+    """The indices of the states that are shown."""
     return np.unique(np.linspace(0, len(fall.t) - 1, FRAMES).round().astype(np.intp))
 
 

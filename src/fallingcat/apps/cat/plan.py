@@ -4,8 +4,8 @@
     such that   the gait leaves a half turn about the long axis
 
 L is the shape inertia of the tucked cat, so that little effort means small torques. The curvature of the connection chooses the
-start, a circle around the area that should do, and gives the exact gradient of the rotation (see `holonomy`); its
-differences give second derivatives. Newton's method does the rest: the coefficients are few and every run is the same.
+start, a circle around an area that is estimated to give the half turn, and the exact gradient of the rotation (see `holonomy`);
+differences of the gradient give second derivatives for Newton's method. It is deterministic: every run gives the same gait.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ LONGEST_STEP = 0.3
 CLOSE_ENOUGH = 1e-7
 """The search ends when a step is shorter, rad."""
 LEAST_INERTIA = 1e-3
-"""Inertia that is added to the shape inertia, kg m^2: the tail is so light that whirling it would be free."""
+"""Inertia that is added to the shape inertia, kg m^2, as otherwise whirling the light tail would cost almost nothing."""
 BARRIER, POWER, MARGIN = 30.0, 8, 0.95
-"""Weight and power of the barrier, and the share of the joints' range where it is as high as its weight says."""
+"""Weight and power of the barrier, and the fraction of the joints' range at which it equals its weight."""
 
 
 BACKWARD = 0.9
-"""Where the barrier of the waist's bend begins to be steep on its upper side, rad: cats do not like to bend backward."""
+"""Upper bound of the waist's bend for the barrier, rad: cats do not like to bend backward."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Problem:
 
     @classmethod
     def of(cls, robot: Robot) -> Problem:
-        """The problem for a cat."""
+        """The optimisation problem for a cat."""
         x = np.linspace(0.0, 1.0, INTERVALS + 1)
         still = circle(robot, 0.0)
         moved = directions(robot.joint_names, x)
@@ -120,14 +120,14 @@ class Problem:
         cost, slope, H = self.cost(c)
         miss, J = self.miss(c)
         multipliers = -np.linalg.lstsq(J.T, slope, rcond=None)[0]
-        h = 1e-5  # roughly is enough: these second derivatives steer the step, they do not decide where it ends
+        h = 1e-5  # rough second derivatives suffice: they affect the path of the search, not its result
         pulls = np.array([(self.miss(c + h * e)[1] - J).T @ multipliers / h for e in np.eye(len(c))])
         H = H + (pulls + pulls.T) / 2.0
         onto = -np.linalg.pinv(J) @ miss
         free = np.linalg.svd(J)[2][len(J) :].T
         curvatures, axes = np.linalg.eigh(free.T @ H @ free)
         down = -(free @ axes).T @ (slope + H @ onto)
-        # The size of a curvature, not its sign: where the cost is not convex this goes downhill all the same.
+        # Absolute values of the curvatures, so that the step is a descent also where the cost is not convex.
         return cost, miss, onto + free @ axes @ (down / np.maximum(np.abs(curvatures), 1e-3 * curvatures.max()))
 
     def cost(self, c: Array) -> tuple[float, Array, Array]:

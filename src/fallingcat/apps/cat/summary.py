@@ -1,4 +1,4 @@
-"""What a fall came to, in numbers: the turn, the momentum, the limits, the landing."""
+"""The results of a fall in numbers: the turn, the momentum, the limits, the landing."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Summary:
     momentum: float
     """The largest angular momentum about the centre of mass at any time."""
     front_momentum: float
-    """The largest of the front half alone, about the long axis x: the rear half has the opposite."""
+    """The largest angular momentum of the front half alone, about the long axis x; the rear half has the opposite."""
     off_prediction: float
     """The largest difference between the simulation and the reconstruction from the connection, m or rad."""
     work: float
@@ -59,14 +59,14 @@ class Summary:
     speed: Most
     torque: Most
     angle_left: float
-    """The distance of the joints from their ends, at its smallest, rad."""
+    """The smallest distance of a joint from its limits, rad."""
     front_tilt: float
     rear_tilt: float
     """The angle between the rear half's up axis and the vertical at the touch, degrees."""
     paws: tuple[float, ...]
     """Heights of the paws at the touch."""
     least_height: float
-    """From which the same gait keeps all limits."""
+    """The least height of the drop from which the same gait keeps all limits, m."""
 
     @property
     def within_limits(self) -> bool:
@@ -111,7 +111,7 @@ def summarize(plan: Plan, fall: Fall) -> Summary:
 
 
 def turn(fall: Fall, near: Array) -> Array:
-    """The rotation vector of the front half from the drop to the touch, in its own axes; of all, the one next to `near`.
+    """The rotation vector of the front half from the drop to the touch, in its own axes; of equal turns, that nearest to `near`.
 
     A half turn to the left and one to the right end alike; `near` tells them apart.
     """
@@ -126,7 +126,7 @@ def tilts(fall: Fall) -> Array:
     robot = fall.robot
     front, rear = (robot.frame_pose(fall.q, link)[..., :3, :3] for link in (robot.base, "rear"))
     middle = front @ halfway(robot, fall.q[:, 7:], "rear")
-    # Better than the arc cosine where the axis is nearly vertical.
+    # More accurate than the arc cosine where the axis is nearly vertical.
     return np.stack([np.arctan2(np.hypot(R[:, 0, 2], R[:, 1, 2]), R[:, 2, 2]) for R in (front, rear, middle)], axis=-1)
 
 

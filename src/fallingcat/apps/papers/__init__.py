@@ -23,7 +23,7 @@ NUMBERS = "numbers.json"
 
 @dataclass(frozen=True)
 class Check:
-    """Something a paper says, or gets wrong, as a number that was computed in this run."""
+    """A statement or an erratum of a paper, checked by a number that was computed in this run."""
 
     what: str
     value: float
@@ -42,13 +42,13 @@ class Check:
 
 @dataclass(frozen=True)
 class Measured:
-    """How far off something is, as printed and corrected, in this run."""
+    """The errors of a formula as printed and as corrected, in this run."""
 
     number: str
-    """Of the erratum in `errata.toml`; empty where nothing is wrong as printed."""
+    """The number of the erratum in `errata.toml`; empty if the printed formula is right."""
     where: str
     printed: float | None
-    """None where it does not even have the right shape, or is not wrong."""
+    """The error as printed; None if the printed formula does not have the right shape, or is right."""
     corrected: float
 
 

@@ -1,4 +1,4 @@
-"""What the papers print in their tables and figures, beside what a run found: `numbers.json` of a paper -> its claims."""
+"""Compares the tables and figures of the papers with the results of a run: `numbers.json` of a paper -> its claims."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ VERDICTS: dict[Verdict, str] = {
 """What the verdicts mean."""
 
 MUCH = 30.0
-"""How many times larger an error of the paper may be than ours before random draws and inertias stop explaining it."""
+"""Largest ratio of an error of the paper to ours that different random draws and inertias can explain."""
 
 
 WITHIN = 0.1
-"""How far a fitted exponent may be from the theory's over the same sizes."""
+"""Largest difference of a fitted exponent from the theory's over the same sizes."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def _other_methods(found: Numbers) -> Iterator[Claim]:
 
 
 def _off(slips: Sequence[Erratum]) -> str:
-    """How far off several errata are as printed."""
+    """The errors of several errata as printed, in words."""
     errors = [e.as_printed for e in slips if isinstance(e.as_printed, float)]
     if not errors:
         return str(slips[0].as_printed)

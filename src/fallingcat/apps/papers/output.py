@@ -1,4 +1,4 @@
-"""What every paper leaves behind: its numbers and its figures."""
+"""Writes the results of a paper: its numbers and its figures."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ TITLE = "Bos, Traversaro, Pucci, Saccon, Efficient geometric linearization of mo
 
 Array = NDArray[np.float64]
 DRAWS, FEW = 100, 20
-"""Of the paper's table, and of what takes longer."""
+"""Numbers of random robots: for the paper's table, and for computations that take longer."""
 ROBOTS = ("tree9", "quadruped", "humanoid")
 
 

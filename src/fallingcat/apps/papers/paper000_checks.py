@@ -1,4 +1,4 @@
-"""The checks of paper 000: what its numbers have to be."""
+"""The checks of paper 000: the bounds of its numbers."""
 
 from __future__ import annotations
 

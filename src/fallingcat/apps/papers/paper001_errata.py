@@ -74,7 +74,7 @@ def _universal() -> Robot:
 
 
 def _orders(tree: printed.Tree, symbols: Array) -> tuple[float, float]:
-    """How far the formula before (46) is off where j carries k, wrongly, and where k carries j."""
+    """Errors of the formula before (46): in the order that is printed, and in the right one."""
     wrong, right = 0.0, 0.0
     bodies, at = range(len(tree.parent)), [tree.at(i).start for i in range(len(tree.parent))]
     for i in bodies:

@@ -71,7 +71,7 @@ class Mechanism:
     growth: tuple[str, str]
     """What the theory says of C and of the symbols."""
     large: int = 20
-    """Joints from which on the largest terms rule the operations."""
+    """Number of joints from which on the largest terms dominate the operations."""
     planar: bool = False
 
     def parent(self, i: int) -> int:
@@ -163,7 +163,7 @@ def validity_checks(found: dict[str, list[float]]) -> Iterator[Check]:
 
 @dataclass
 class Growth:
-    """What a mechanism costs, by its number of joints."""
+    """The cost of a mechanism, by its number of joints."""
 
     mechanism: Mechanism
     sizes: list[int] = field(default_factory=list)
@@ -177,7 +177,7 @@ class Growth:
     operations: dict[str, list[int]] = field(default_factory=lambda: {C: [], G: []})
 
     def work(self, what: str) -> list[float]:
-        """The times that the theory speaks of: those of clearing an array are none."""
+        """The times to which the theory applies, without those of clearing an array."""
         return self.packed if what == G and self.packed else self.times[what]
 
     def at(self, n: int) -> dict[str, float]:
@@ -217,7 +217,7 @@ def growth(mechanism: Mechanism, sizes: Sequence[int], counted: Sequence[int], b
 
 
 def _minima(calls: Sequence[Sequence[Callable[[], Any]]], budget: float, rounds: int = 3) -> list[list[float]]:
-    """The shortest times on one thread; going round some times forgives a machine that is busy for a while."""
+    """The shortest times on one thread, over several rounds, in case the machine is busy for a while."""
     used = threads.threads()
     threads.set_threads(1)
     try:
@@ -254,7 +254,7 @@ def growth_checks(found: Sequence[Growth]) -> Iterator[Check]:
 
 
 LARGE = 30
-"""Joints from which on times are fitted."""
+"""Number of joints from which on times are fitted."""
 
 
 def time_checks(found: Sequence[Growth]) -> Iterator[Check]:

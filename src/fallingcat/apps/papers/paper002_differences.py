@@ -1,4 +1,4 @@
-"""Figure 3 of paper 002: what finite differences make of derivatives, where these are zero and where they are not."""
+"""Figure 3 of paper 002: errors of finite differences, where the derivatives are zero and where they are not."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Native:
     """Microseconds for one state of a batch; empty where operations were only counted."""
     operations: dict[str, int]
     off: float
-    """How far automatic differentiation and our derivatives are apart, relative to the largest entry."""
+    """Difference between automatic differentiation and our derivatives, relative to the largest entry."""
 
     def differences(self, what: str, of: dict[str, float] | dict[str, int]) -> float:
         """Forward differences by q and nu: 2 N + 1 evaluations, and N displaced configurations."""

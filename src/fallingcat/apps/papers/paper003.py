@@ -131,7 +131,7 @@ def _show_flight(console: Console, flights: dict[str, Flight], c: Comparison) ->
 
 
 def _show_shapes(console: Console, flown: Comparison, ratios: N.Array) -> None:
-    """How much the one shape of the figure says of others."""
+    """Print how the result for the shape of the figure compares with those for other shapes."""
     five, median, most = np.percentile(ratios, (5, 50, 95))
     above = float(np.mean(ratios >= flown.ratio))
     words = (

@@ -30,7 +30,7 @@ CENTRE = (-1.0, 1.2)
 SIZES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
 """Radii of loops, rad."""
 LARGE = tuple(0.05 * k for k in range(1, 17))
-"""Those of circles in the plane up to the joints' limits."""
+"""Radii of circles in the plane up to the joints' limits, rad."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -39,7 +39,7 @@ LARGE = tuple(0.05 * k for k in range(1, 17))
 
 @dataclass(frozen=True)
 class Verdicts:
-    """On the equations of the paper: the largest residuals over several robots, relative to their size or to one."""
+    """Verdicts on the equations of the paper: the largest residuals over several robots, relative to their size or to one."""
 
     wrong: list[Slip]
     holds: dict[str, float]
@@ -163,7 +163,7 @@ class Loops:
         return np.asarray(np.linalg.norm(self.exact - self.estimate, axis=1))
 
     def order(self) -> tuple[float, float]:
-        """By which power of the size the displacement and the miss of the estimate grow, where loops are small."""
+        """The powers of the size with which the displacement and the error of the estimate grow, for small loops."""
         small = slice(0, 4)
         size = np.log(self.sizes[small])
         grown = (np.linalg.norm(self.exact, axis=1)[small], self.misses[small])

@@ -53,7 +53,7 @@ class Subject:
     """The pelvis's mixed twist, and joint velocities."""
     dnu: Array
     tau: Array
-    """What dnu needs, base wrench first."""
+    """The generalized forces of the acceleration dnu, base wrench first."""
 
 
 def subject() -> Subject:
@@ -109,12 +109,12 @@ class View:
 
     name: str
     M: Array
-    """In the mixed representation, as all that follows."""
+    """The mass matrix in the mixed representation, as for all fields below."""
     gravity: Array
     energy: float
     power: float
     smallest: float
-    """Eigenvalue of M."""
+    """The smallest eigenvalue of M."""
     coupling: float
     """The largest |M_ij| / sqrt(M_ii M_jj) between base and joints."""
     joints_with_torque: int
@@ -206,7 +206,7 @@ def _twist(s: Subject, base: Base) -> Array:
 def _rerooted(
     s: Subject, link: str, representation: Representation, change: BaseChange, equations: Any, nu: Array, result: View
 ) -> None:
-    """Against a robot that was assembled with this base."""
+    """Compare with a robot that was assembled with this base."""
     other = s.robot.with_base(link)
     q = other.configuration(call(s.robot, "frame_pose", s.q, frame=link), s.robot.split(s.q)[1])
     anew = (

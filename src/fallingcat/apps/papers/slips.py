@@ -18,13 +18,13 @@ Line = tuple[str, str | Text, str]
 
 @dataclass(frozen=True)
 class Slip:
-    """How far off a formula is, as printed and corrected, relative to the largest entry (or to one), worst of all robots."""
+    """Errors of a formula as printed and as corrected, relative to the largest entry (or to one); the largest over all robots."""
 
     number: str
     """The number of the erratum in `errata.toml`."""
     where: str
     printed: float
-    """Infinite where the two sides have not even the same shape."""
+    """The error as printed; infinite if the two sides do not have the same shape."""
     corrected: float
     what: str
 

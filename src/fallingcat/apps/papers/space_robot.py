@@ -1,6 +1,6 @@
 """The space robot of paper 003, Sec. V-1: an arm on a free, spinning base that keeps its shape while something hits the base.
 
-Momentum drives the shape. Two torques take that influence away, and a spring and a damper at every joint hold the shape:
+Momentum drives the shape. Two different torques cancel this influence, and a spring and a damper at every joint hold the shape:
 
     transformed equations (20)    taubar = -Gamma_bq^T mu = tau + B_2(mu) r
     reduced equations (16)        tau = (-S(mu)^T + A^T ad~(p)) mu          (corrected, erratum 3.16)
@@ -29,9 +29,9 @@ HIT, START, END = (5.0, 5.0, 5.0), 0.51, 0.55
 """A moment on the base, N m, between two times, s."""
 SECONDS = 3.0
 SHAPE = (0.5, 0.7, 0.4, 1.5, 0.6, 1.0, 0.0)
-"""Kept by the controllers, rad. The paper does not say which shape, arm and gains it uses: these are ours."""
+"""The shape that the controllers hold, rad. The paper does not give its shape, arm and gains: these are ours."""
 FREQUENCY, DAMPING = 5.0, 0.7
-"""Of every joint against the shape inertia that it alone feels, 1/s."""
+"""Natural frequency (1/s) and damping ratio of every joint, for the shape inertia of that joint alone."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def peak_ratios(robot: Robot, shapes: Array, dt: float) -> Array:
 
 
 def random_shapes(robot: Robot, count: int) -> Array:
-    """Within the limits of the joints."""
+    """Random shapes within the limits of the joints, (count, n)."""
     rng = np.random.default_rng(0)
     return np.array([robot.random_configuration(rng)[7:] for _ in range(count)])
 

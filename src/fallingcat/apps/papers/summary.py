@@ -20,7 +20,7 @@ from fallingcat.apps.papers.errata import Erratum, of_paper
 
 @dataclass(frozen=True)
 class Result:
-    """What one paper came to in one run."""
+    """The results of one paper in one run."""
 
     number: str
     title: str
@@ -62,7 +62,7 @@ def reproduce(number: str, module: Paper, console: Console, out: Path, quick: bo
 
 
 def _written(folder: Path) -> dict[Path, int]:
-    """Numbers and figures in a folder, with the times they were written at: what is left of another run does not count."""
+    """Numbers and figures in a folder with their modification times, by which files of earlier runs are recognized."""
     return {path: path.stat().st_mtime_ns for path in [*folder.glob("*.png"), *folder.glob(NUMBERS)]}
 
 

@@ -1,4 +1,4 @@
-"""The summary as a page that needs nothing beside itself: figures are inside."""
+"""The summary as a self-contained page, with the figures inside."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fallingcat.apps.papers.summary import Result
 from fallingcat.apps.view import section, table, text
 
 LONG = 1000
-"""Characters of a sentence; what is longer is cut."""
+"""Largest number of characters of a sentence; longer ones are cut."""
 
 
 def page(results: Sequence[Result], quick: bool) -> str:

@@ -1,4 +1,4 @@
-"""Where a robot touches the floor: a few balls on every body, at its outermost places."""
+"""The contact geometry of a robot on the floor: a few balls on every body, at its outermost points."""
 
 from __future__ import annotations
 

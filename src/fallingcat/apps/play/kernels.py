@@ -21,7 +21,7 @@ def weightless(robot: Robot) -> Robot:
 
 
 def _kinematics(r: Any, q: Any, nu: Any) -> Any:
-    """Of every body: pose (3 x 4, by rows), velocity of its origin and angular velocity, both in the axes of the world."""
+    """For every body: its pose (3 x 4, by rows), the velocity of its origin and its angular velocity, both in world axes."""
     rows = []
     for body, C in zip(r.model.bodies, bodies_in_links(r.model)):  # a body's frame may be turned against its link's
         H, v = r.frame_pose(q, body.name), r.frame_velocity(q, nu, body.name)

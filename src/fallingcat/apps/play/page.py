@@ -42,7 +42,7 @@ def data(
         "joints": joints(robot, q, weight * size),
         "coordinates": coordinates(robot.model),
         "contacts": [[c.body, numbers(c.point), c.radius] for c in contacts(robot, looks.shapes)],
-        # At rest on a few points it yields by a few thousandths of the robot's size.
+        # Stiffness of the floor: at rest on a few points it yields by a few thousandths of the robot's size.
         "floor": {"stiffness": weight / 4.0 / (0.006 * size) ** 2, "damping": 2.5},
         "gravity": [float(x) for x in (robot.gravity if np.any(robot.gravity) else (0.0, 0.0, -9.81))],
         "kernels": kernels(robot, plan is not None, progress),
@@ -131,5 +131,5 @@ def file(name: str) -> str:
 
 
 def as_json(found: dict[str, Any]) -> str:
-    """JSON that can stand in a script."""
+    """JSON that is safe inside a <script> element."""
     return json.dumps(found, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

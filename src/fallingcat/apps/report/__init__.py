@@ -1,4 +1,4 @@
-"""The report of a robot: what it is, what its dynamics are, and whether they agree with themselves.
+"""The report of a robot: its description, its dynamics, and checks of identities of mechanics.
 
 `measure` computes; `plain`, `terminal` and `page` present and compute nothing.
 """

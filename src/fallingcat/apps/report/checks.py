@@ -26,9 +26,9 @@ class Check:
     bound: float
     kind: str
     passed: bool | None
-    """None when it says nothing about this robot."""
+    """Whether the bound holds; None if the check does not apply to this robot."""
     why: str = "does not apply"
-    """Why the check says nothing about this robot; empty if it does."""
+    """Why the check does not apply to this robot; empty if it does."""
 
 
 def check_dynamics(robot: Robot, state: State, step: Step) -> tuple[Check, ...]:
@@ -50,7 +50,7 @@ def check_dynamics(robot: Robot, state: State, step: Step) -> tuple[Check, ...]:
 
 
 NOTHING_LEFT = 1e-3
-"""Where solving with M loses more than this, an identity that solves says nothing."""
+"""Relative error of a solution with M above which an identity that solves with M is not judged."""
 
 
 def _judged(identity: Identity, values: list[float], lost: float) -> Check:

@@ -1,4 +1,4 @@
-"""Identities of mechanics: what must be true of the dynamics of every robot, each as a residual that can be measured."""
+"""Identities of mechanics that hold for every robot, each as a residual that can be measured."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from fallingcat.robot.robot import Robot
 Array = NDArray[np.float64]
 
 EXACT, DIFFERENCED = 1e-10, 1e-7
-"""Bounds on residuals: of algebra, and of what is compared with a difference quotient."""
+"""Bounds on residuals: of algebraic identities, and of comparisons with a difference quotient."""
 
 
 @dataclass(frozen=True)
 class Motion:
-    """A state with an acceleration, and what several identities need at it."""
+    """A state with an acceleration, and quantities at it that several identities need."""
 
     robot: Robot
     q: Array
@@ -46,7 +46,7 @@ class Identity:
     """Solving with M loses digits in proportion to its condition, which widens the bound."""
 
     def applies(self, robot: Robot) -> bool:
-        """Has this robot what the identity speaks of?"""
+        """Does the identity apply to this robot?"""
         if not robot.nv or not robot.mass > 0.0:
             return False
         shape = robot.floating and robot.n > 0
@@ -94,7 +94,7 @@ def _passive(m: Motion) -> Array:
 
 
 def _free_acceleration(m: Motion) -> Array:
-    """With the joint torques of the motion and no wrench on the base."""
+    """The acceleration (nv,) under the joint torques of the motion and no wrench on the base."""
     return m.robot.forward_dynamics(m.q, m.nu, np.concatenate([np.zeros(6), m.tau[6:]]))
 
 

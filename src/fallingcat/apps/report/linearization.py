@@ -1,4 +1,4 @@
-"""The linearization of a robot at a state, and what it says: for `fallingcat linearize` and for the report."""
+"""The linearization of a robot at a state, with its modes and controllability, for `fallingcat linearize` and the report."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_EIGENVALUES = 14
 
 @dataclass(frozen=True)
 class Result:
-    """The linearization at a state, and what it says."""
+    """The linearization at a state, its eigenvalues and its controllability."""
 
     robot: Robot
     state: State
@@ -59,12 +59,12 @@ class Result:
 
     @property
     def equilibrium(self) -> bool:
-        """Does the robot stay where it is?"""
+        """Is the state an equilibrium, where the robot stays at rest?"""
         return bool(np.abs(self.state.nu).max(initial=0.0) == 0.0 and np.abs(self.dnu).max(initial=0.0) < 1e-9)
 
 
 def measure(robot: Robot, state: State, representation: Representation = "body", held: bool = False) -> Result:
-    """Linearize around the torques that give the joints no acceleration, and the base neither if it is held."""
+    """Linearize around the torques for which the joints, and the base if it is held, do not accelerate."""
     q, nu = state.q, state.nu
     body = _body_velocity(robot, q, nu, representation)
     dnu = np.zeros(robot.nv)
@@ -106,7 +106,7 @@ def controllable(A: Array, B: Array, tolerance: float = RANK_TOLERANCE) -> int:
     basis = np.zeros((len(A), 0))
     new = B / (float(np.linalg.norm(B, 2)) or 1.0) if B.size else B
     while new.shape[1] and basis.shape[1] < len(A):
-        for _ in range(2):  # once more, against rounding
+        for _ in range(2):  # orthogonalized twice, against rounding
             new = new - basis @ (basis.T @ new)
         U, s, _ = np.linalg.svd(new, full_matrices=False)
         directions = U[:, s > tolerance]
@@ -117,7 +117,7 @@ def controllable(A: Array, B: Array, tolerance: float = RANK_TOLERANCE) -> int:
 
 @dataclass(frozen=True)
 class Mode:
-    """Eigenvalues that are the same to the eye, a pair counting as one mode."""
+    """Eigenvalues that are nearly equal; a conjugate pair counts as one mode."""
 
     real: float
     imag: float

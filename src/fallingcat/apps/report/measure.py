@@ -1,4 +1,4 @@
-"""What the report presents, computed once."""
+"""Computes all that the report presents, once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Inertias:
 
 @dataclass(frozen=True)
 class Linear:
-    """z' = A z + B u around forces that keep everything from accelerating; on a free base, a wrench fixed in its axes."""
+    """z' = A z + B u around forces without acceleration; for a floating base they include a wrench that is fixed in its axes."""
 
     A: Array
     B: Array
@@ -58,7 +58,7 @@ class Linear:
 
     @property
     def filled(self) -> Array:
-        """A without what is rounding."""
+        """The nonzero entries of A, without rounding errors."""
         return np.where(np.abs(self.A) > linearization.NEGLIGIBLE * max(float(np.abs(self.A).max(initial=0.0)), 1.0), self.A, 0.0)
 
 
@@ -74,7 +74,7 @@ class Centroidal:
 
 @dataclass(frozen=True)
 class Locked:
-    """Base and shape, apart (paper 003)."""
+    """The separate dynamics of base and shape (paper 003)."""
 
     inertia: Array
     """(6, 6): the inertia of the robot with its joints locked, at the base."""
@@ -125,7 +125,7 @@ class Report:
 
 
 def steps(robot: Robot, timings: Which) -> int:
-    """How often `measure` says what it computes next."""
+    """The number of progress messages of `measure`."""
     identities = sum(identity.applies(robot) for identity in IDENTITIES)
     return len(SECTIONS) + (1 + RANDOM_STATES) * identities + len(functions(robot, timings))
 
@@ -218,7 +218,7 @@ def velocity_labels(robot: Robot) -> list[str]:
 
 
 def coupling(M: Array) -> Array:
-    """|M_ij| / sqrt(M_ii M_jj): free of units, one on the diagonal, zero where two motions do not feel each other."""
+    """|M_ij| / sqrt(M_ii M_jj): dimensionless, one on the diagonal, zero where two motions are not coupled."""
     d = np.sqrt(np.abs(np.diag(M)))
     scale = np.outer(d, d)
     C = np.divide(np.abs(M), scale, out=np.zeros_like(M), where=scale > 0.0)
@@ -226,12 +226,12 @@ def coupling(M: Array) -> Array:
 
 
 def massless(robot: Robot) -> list[str]:
-    """Links without mass: they are frames."""
+    """Links without mass, which serve as frames."""
     return [link.name for link in robot.description.links if link.inertial is None or not link.inertial.mass > 0.0]
 
 
 def conventions(robot: Robot) -> list[tuple[str, str]]:
-    """How the numbers are to be read."""
+    """The conventions of the numbers, as names and descriptions."""
     base: list[tuple[str, str]] = []
     if robot.floating:
         base = [

@@ -1,7 +1,7 @@
 """A robot that compiles little.
 
-A report calls many functions a few times each. Compiling them all takes longer than computing: so the main ones are
-compiled, timed and checked as machine code, and the others run on Python floats, through the same source.
+A report calls many functions a few times each, and compiling all of them would take longer than computing. Hence only the main
+ones are compiled, timed and checked as machine code; all others run on Python floats, through the same source.
 """
 
 from __future__ import annotations

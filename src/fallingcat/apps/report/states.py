@@ -22,7 +22,7 @@ FAR = 1e3
 
 @dataclass(frozen=True)
 class State:
-    """Where the robot is and how it moves."""
+    """A configuration q (nq,) and a velocity nu (nv,)."""
 
     words: str
     q: Array
@@ -43,7 +43,7 @@ def read_state(robot: Robot, choice: str) -> State:
 
 
 def random_configuration(robot: Robot, rng: np.random.Generator) -> Array:
-    """Joints within their limits; where these are as good as none, as of rotors, within half a turn or a few metres."""
+    """A random configuration within the joints' limits; where these are wide or absent, within half a turn or a few metres."""
     q = robot.random_configuration(rng)
     return np.where(np.abs(q) > FAR, np.fmod(q, np.pi), q)
 

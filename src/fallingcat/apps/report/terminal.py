@@ -125,7 +125,7 @@ def _tree_note(robot: Robot) -> str:
 
 
 def _tree(report: Report, width: int) -> Table:
-    """One line a body: where it hangs, what moves it, how heavy it is.
+    """One line for each body: its place in the tree, its joint, and its mass.
 
     Narrow terminals get thin branches and fewer columns, and then a joint has a line of its own under its link.
     """

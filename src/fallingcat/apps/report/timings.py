@@ -1,4 +1,4 @@
-"""How long the main functions take, and how much they compute."""
+"""Times and operation counts of the main functions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Timing:
 
 
 def functions(robot: Robot, which: Which) -> list[str]:
-    """What is timed."""
+    """The names of the functions that are timed."""
     if which == "none" or not robot.nv:
         return []
     names = MAIN if which == "main" else FUNCTIONS
@@ -77,7 +77,7 @@ def _time(robot: Robot, name: str, q: Array, rng: np.random.Generator, budget: f
 
 
 def _options(robot: Robot, name: str) -> dict[str, Any]:
-    """Something to ask for where a function needs to be told."""
+    """Values for the options that a function requires."""
     options = FUNCTIONS[name].options
     known = {"frame": robot.link_names[-1], "base": "centroidal", "representation": "mixed" if "base" in options else "body"}
     return {option: known[option] for option in options if option in known}

@@ -17,13 +17,13 @@ from fallingcat.model.tree_text import joint_words, rows
 
 @dataclass(frozen=True)
 class BodyRow:
-    """One line of the tree: where a body hangs, and what moves it."""
+    """One line of the tree: the place of a body, and its joint."""
 
     body: Body
     branch: str
-    """The drawing before its name."""
+    """The branches of the tree that are drawn before its name."""
     welded: int
-    """How many more links are part of it."""
+    """The number of further links that are welded to it."""
     joint: str
     """The name of its joint; none for a floating base."""
     kind: str
@@ -31,7 +31,7 @@ class BodyRow:
     """The indices of its joint's velocities in ν."""
     limits: str
     q: str
-    """Where its joint has a single coordinate of its own."""
+    """The value of its joint's coordinate, if it has a single one of its own."""
     passive: str
     """Damping, friction and armature, where there are any."""
 
@@ -63,7 +63,7 @@ def places(dofs: range) -> str:
 
 
 def limits(body: Body) -> str:
-    """How far a joint goes, or what it follows."""
+    """The limits of a joint, or the joint that it follows."""
     if body.mimics:
         return f"follows × {body.multiplier:.4g}" + (f" + {body.offset:.4g}" if body.offset else "")
     lower, upper = body.limits.lower, body.limits.upper
@@ -89,7 +89,7 @@ def sparsity(A: Any) -> str:
 
 
 def controllable(linear: Linear) -> str:
-    """How much of the state joint torques move."""
+    """How many directions of the state are controllable by joint torques, in words."""
     return f"{linear.rank} of {len(linear.A)} directions, by joint torques"
 
 
@@ -100,7 +100,7 @@ def momentum(of: Centroidal) -> tuple[str, str, str, str]:
 
 
 def clean(x: Any) -> Any:
-    """Without what is rounding beside the largest entry."""
+    """x with entries set to zero that are rounding errors relative to the largest one."""
     return np.where(np.abs(x) > 1e-12 * np.abs(x).max(initial=0.0), x, 0.0)
 
 

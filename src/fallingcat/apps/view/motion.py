@@ -1,4 +1,4 @@
-"""Motions in plain data: where the moving bodies are, frame by frame, in few bytes."""
+"""Motions as plain data: the poses of the moving bodies, frame by frame, in a compact form."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _turns(quaternions: Array) -> bool:
 
 
 def _continuous(quaternions: Array) -> Array:
-    """(frames, bodies, 4) with signs such that neighbours in time are close."""
+    """Quaternions (frames, bodies, 4) with signs such that consecutive ones are close."""
     dots = np.sum(quaternions[1:] * quaternions[:-1], axis=-1)
     signs = np.concatenate([np.ones_like(dots[:1]), np.where(dots < 0.0, -1.0, 1.0)]) if len(dots) else 1.0
     return np.asarray(quaternions * np.cumprod(signs, axis=0)[..., None] if len(dots) else quaternions)

@@ -77,7 +77,7 @@ def bare_page(title: str, body: str, style: str = "", wasm: bool = False) -> str
 
 
 def scripts() -> list[str]:
-    """The renderer and the hands, for pages that put them into a closure of their own."""
+    """The scripts for rendering and for input, for pages that put them into a closure of their own."""
     return [_file(name) for name in SCRIPTS]
 
 

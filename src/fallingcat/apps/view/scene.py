@@ -1,4 +1,4 @@
-"""What a drawing of a robot consists of: shapes that ride on bodies.
+"""The contents of a drawing of a robot: shapes that are fixed to bodies.
 
 Visuals of a description are drawn as they are, meshes reduced to a budget of triangles. A body that has nothing to look at,
 or whose meshes are not there, is drawn as a skeleton: rods between the joints it connects, the joints' axes, and the ellipsoid
@@ -117,7 +117,7 @@ def bounds(shapes: Sequence[Shape], poses: Array) -> tuple[Array, Array]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What rides on them
+# The shapes fixed to them
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A shape that rides on a body, and poses and numbers as pages want them."""
+"""A shape fixed to a body, and poses and numbers in the form that pages need."""
 
 from __future__ import annotations
 

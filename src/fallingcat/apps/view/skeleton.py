@@ -1,4 +1,4 @@
-"""Bodies that have nothing to look at: rods between joints, the joints' axes, and ellipsoids with the bodies' inertias."""
+"""Drawings of bodies without visuals: rods between joints, the joints' axes, and ellipsoids with the bodies' inertias."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def inertia_ellipsoids(robot: Robot) -> list[Shape]:
 
 
 def skeleton(robot: Robot, bodies: Sequence[int]) -> Iterator[Shape]:
-    """Rods, joints and ellipsoids of the bodies that have nothing better."""
+    """Rods, joints and ellipsoids of these bodies."""
     model = robot.model
     radius = rod_radius(model)
     heaviest = max((float(body.inertia.mass) for body in model.bodies), default=0.0) or 1.0
@@ -42,7 +42,7 @@ def skeleton(robot: Robot, bodies: Sequence[int]) -> Iterator[Shape]:
 
 
 def has_mass(robot: Robot, i: int) -> bool:
-    """Is there any in a body, or in what stands still in the world?"""
+    """Does body i, or what is fixed to the world, have mass?"""
     return any(_still_ellipsoids(robot)) if i == WORLD else float(robot.model.bodies[i].inertia.mass) > 0.0
 
 
@@ -57,7 +57,7 @@ def rod_radius(model: Model) -> float:
 
 
 def _tips(model: Model, i: int) -> list[Array]:
-    """Where a body without children ends: at the farthest frame welded to it, or at its centre of mass."""
+    """The end points of the rods of a body without children: the farthest frame welded to it, or its centre of mass."""
     welded = [np.array(place.pose.position) for _, place in model.frames if place.body == i]
     far = max(welded, key=lambda x: float(x @ x), default=np.zeros(3))
     if far @ far > 0.0 or i == WORLD or not model.bodies[i].inertia.mass > 0.0:

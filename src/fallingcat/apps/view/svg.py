@@ -22,7 +22,7 @@ MOST_LABELS = 44
 KEY = 150.0
 """The least width of the shades below a map."""
 MOST_POINTS = 500
-"""Points of a curve at most: more cannot be told apart in a drawing."""
+"""Largest number of points of a curve: more cannot be distinguished in a drawing."""
 
 
 def _text(x: float, y: float, words: str, size: float = 11.0, anchor: str = "start", kind: str = "", more: str = "") -> str:
@@ -165,7 +165,7 @@ def _short(x: float) -> str:
 
 @dataclass(frozen=True)
 class Scale:
-    """From numbers to places."""
+    """A linear map from values to positions in the drawing."""
 
     low: float
     high: float
@@ -177,7 +177,7 @@ class Scale:
 
 
 def spread(values: ArrayLike, margin: float = 0.06, least: float = 1e-12) -> tuple[float, float]:
-    """Bounds around the finite values, with some air."""
+    """Bounds around the finite values, with a margin."""
     x = np.asarray(values, dtype=float)
     x = x[np.isfinite(x)]
     low, high = (float(x.min()), float(x.max())) if x.size else (0.0, 1.0)

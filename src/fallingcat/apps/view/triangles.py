@@ -22,9 +22,9 @@ Colour = tuple[float, float, float, float]
 PAGE, LIVE = 48_000, 900_000
 """Triangles of all meshes together, in a page and in the viewer."""
 LEAST = 60
-"""Triangles that every mesh may keep."""
+"""Number of triangles that every mesh may keep, whatever the budget."""
 SILENT = (GREY, (1.0, 1.0, 1.0, 1.0))
-"""Colours of a description that say nothing: none, and the plain white that exporters write. Then the mesh has its own."""
+"""Colours of a description that are ignored in favour of the mesh's own: none, and the plain white that exporters write."""
 MOST_COLOURS = 12
 """Colours of one mesh at most; beyond, all its triangles get their average."""
 
@@ -135,7 +135,7 @@ def _by_colour(mesh: Mesh) -> Iterator[tuple[Triangles, Colour | None]]:
 
 def _colour(x: Array) -> Colour:
     red, green, blue, alpha = (float(v) for v in x)
-    return red, green, blue, alpha if alpha > 0.02 else 1.0  # a part that cannot be seen at all is a slip of the file
+    return red, green, blue, alpha if alpha > 0.02 else 1.0  # a fully transparent part is taken for an error of the file
 
 
 def _joined(vertices: Array, faces: Faces) -> tuple[Array, Faces]:
@@ -149,7 +149,7 @@ def _joined(vertices: Array, faces: Faces) -> tuple[Array, Faces]:
 
 
 def _proper(faces: Faces) -> Faces:
-    """Without triangles that have two equal corners."""
+    """The faces without degenerate triangles, which have two equal corners."""
     a, b, c = faces.T
     return np.asarray(faces[(a != b) & (b != c) & (c != a)])
 
@@ -168,7 +168,7 @@ def _reduced(triangles: Triangles, share: float) -> Triangles:
         import fast_simplification
     except ImportError:
         return _clustered(triangles, wanted)
-    for eagerness in (4.0, 7.0):  # the second is less careful, for what the first does not get small
+    for eagerness in (4.0, 7.0):  # the second value is more aggressive, for meshes that the first does not reduce enough
         vertices, faces = fast_simplification.simplify(
             np.ascontiguousarray(triangles.vertices), np.ascontiguousarray(triangles.faces), target_count=wanted, agg=eagerness
         )
@@ -196,7 +196,7 @@ def _clustered(triangles: Triangles, wanted: int) -> Triangles:
 
 
 CREASE = 0.6
-"""Edges sharper than this are seen, rad."""
+"""Edges with a larger angle than this are drawn as creases, rad."""
 
 
 def creased(triangles: Triangles) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:

@@ -66,7 +66,7 @@ class Arrows:
         return found
 
     def _wrenches(self, wrenches: Mapping[str, Array], poses: Array) -> list[Any]:
-        """A force as long as a fifth of the robot is its weight."""
+        """Arrows of wrenches; the robot's weight would be as long as a fifth of the robot."""
         weight = 9.81 * self.robot.mass or 1.0
         found = []
         for name, w in wrenches.items():

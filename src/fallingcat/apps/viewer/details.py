@@ -1,4 +1,4 @@
-"""What is known about one link, as HTML for the panel."""
+"""The data of one link, as HTML for the panel."""
 
 from __future__ import annotations
 

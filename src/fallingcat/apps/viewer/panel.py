@@ -29,7 +29,7 @@ class Panel:
         self._dofs, self._followers = dofs(self.robot.model), followers(self.robot.model)
         self._base = self.robot.nv - self.robot.n
         self._quiet = False
-        """Are sliders being set by the program? Then they do not move the robot."""
+        """Are sliders being set by the program, so that they must not move the robot?"""
         self._link = ""
         tabs = self.gui.add_tab_group()
         with tabs.add_tab("Joints"):
