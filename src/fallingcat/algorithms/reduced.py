@@ -25,7 +25,7 @@ from fallingcat.algorithms.posed import COMMON, PerBody, Posed, Vector, common, 
 from fallingcat.algorithms.rnea_derivatives import factors
 from fallingcat.model.model import WORLD, Model
 from fallingcat.scalar import Scalar
-from fallingcat.spatial import Force, Inertia, Motion, Transform
+from fallingcat.spatial import Force, Inertia, Motion, Subspace, Transform
 from fallingcat.spatial.coriolis import CoriolisFactor, SkewFactor
 from fallingcat.spatial.inertia import InverseInertia
 
@@ -94,10 +94,7 @@ class Shape:
 
     def connection(self, r: Vector) -> Motion:
         """A r, the locked velocity that the shape velocity r alone would cause."""
-        total = Motion.zero(COMMON)
-        for column, x in zip(self.A, r, strict=True):
-            total = total + column * x
-        return total
+        return Subspace(tuple(self.A), COMMON) @ r
 
     def locked_velocity(self, nu: Vector) -> Motion:
         """mu = v + A r (11)."""
