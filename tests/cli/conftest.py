@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from terminals import TERMINAL
 
 from fallingcat.apps.report import checks, timings
-
-TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS")
-"""What tells the commands that they write to one."""
 
 
 @pytest.fixture(autouse=True)

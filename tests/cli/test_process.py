@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli import TERMINAL, verdict
+from terminals import TERMINAL
+from test_cli import verdict
 
 import fallingcat as fc
 from fallingcat.cli.main import main
