@@ -151,9 +151,8 @@ def measure(robot: Robot, pin_model: Any = None, names: list[str] | None = None,
     threads.set_threads(1)
     try:
         for name in measurable(robot, names):
-            kernel = _kernel(robot, name)
             peer = _peer_call(name, robot, pin_model, rng) if pin_model is not None and name in PEERS else None
-            yield _row(robot, kernel, label or robot.name, peer, rng)
+            yield _row(robot, name, label or robot.name, peer, rng)
     finally:
         threads.set_threads(used)
 
@@ -176,25 +175,29 @@ def _kernel(robot: Robot, name: str) -> Kernel:
     return robot.kernel(name, **options)
 
 
-def _row(robot: Robot, kernel: Kernel, label: str, peer: Callable[[], Any] | None, rng: np.random.Generator) -> Row:
+def _row(robot: Robot, name: str, label: str, peer: Callable[[], Any] | None, rng: np.random.Generator) -> Row:
+    kernel = _kernel(robot, name)
     count = batch_size(max(len(o.shape) for o in kernel.task.outputs))
-    values = []
+    values: list[Any] = []
     for spec in kernel.task.inputs:
         is_q = spec.name.startswith("q")
         values.append(
             np.array([robot.random_configuration(rng) for _ in range(count)]) if is_q else rng.normal(size=(count, spec.size))
         )
-    single = [np.ascontiguousarray(v[0]) for v in values]
+    single: list[Any] = [np.ascontiguousarray(v[0]) for v in values]
+    call_one, call_batch = kernel.entry, kernel  # of methods without options this is the built-in function itself
+    if "frame" in FUNCTIONS[name].options:  # a method that looks its frame up is timed as it is called
+        call_one = call_batch = getattr(robot, name)
+        single, values = [*single, robot.link_names[-1]], [*values, robot.link_names[-1]]
     outs = tuple(np.empty((count, *o.shape)) for o in kernel.task.outputs)
     out: Any = outs if len(outs) > 1 else outs[0]
-    entry = kernel.entry
-    one, batch, theirs = side_by_side(lambda: entry(*single), lambda: kernel(*values, out=out), peer)
+    one, batch, theirs = side_by_side(lambda: call_one(*single), lambda: call_batch(*values, out=out), peer)
     assert one is not None
     assert batch is not None
     return Row(
         robot=label,
         function=kernel.task.name,
-        operations=kernel.operations,
+        operations=(robot.kernel("pose_of_place") if name == "frame_pose" else kernel).operations,  # one function for all frames
         bytes=moved(kernel),
         one=one,
         batch=batch / count,
